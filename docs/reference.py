@@ -185,7 +185,7 @@ def files() -> str:
             "Spotted videos",
             "A folder of `epir spot`: `intervals.csv` (below), `videos/*.json` (the same for each video), "
             "`annotation.csv` (what `epir score` compares with), `failed.csv`, `config.toml`.",
-            (*intervals.COLUMNS, *spotted.FURTHER),
+            (*intervals.COLUMNS, *spotted.MORE_COLUMNS),
         ),
         (
             "Synthetic corpus",

@@ -370,14 +370,14 @@ def film(share):
     from epir.core.seeds import generator
     from epir.synthetic.clip import expose
     from epir.synthetic.corpus import portrait_of
-    from epir.synthetic.expressions import Action
+    from epir.synthetic.expressions import ActiveUnit
     from epir.synthetic.identity import draw_identity
     from epir.synthetic.movement import draw_movement
     from epir.synthetic.moving import MovingFace, State
 
     identity, portrait = draw_identity(4, "a"), portrait_of(4, "a", SIZE)
     random = generator(4, "film")
-    movement = draw_movement((Action(12, 1.0, 1.0), Action(6, 0.6, 0.6)), identity.geometry, random)
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0), ActiveUnit(6, 0.6, 0.6)), identity.geometry, random)
     face = MovingFace(portrait, identity.geometry, movement)
     light = np.zeros(3, np.float32)
     return np.stack(

@@ -27,7 +27,7 @@ def test_movements_do_not_touch_and_take_turns_through_the_classes():
     assert plan_injections(20, 25.0, 0.01) == []
 
 
-def test_a_movement_is_nothing_at_its_ends_and_its_amplitude_at_the_apex():
+def test_a_movement_is_zero_at_its_ends_and_full_at_the_apex():
     each = plan_injections(3000, 100.0, 0.02)[0]
     assert each.shown(each.course.onset) == each.shown(each.course.offset) == 0
     assert each.shown(each.course.apex) == pytest.approx(0.02)
@@ -54,7 +54,7 @@ def test_without_a_face_nothing_is_warped(picture):
     assert warp(picture, each, each.course.apex) is picture
 
 
-def test_stills_differ_by_noise_alone_and_survive_compression(picture):
+def test_stills_differ_only_by_noise_and_survive_compression(picture):
     frames = list(still_frames(picture, 12))
     assert (frames[0] != frames[1]).any()
     assert abs(float(frames[0].mean()) - float(picture.mean())) < 1

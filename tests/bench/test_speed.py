@@ -80,7 +80,7 @@ def test_folds_are_measured_with_one_and_two_workers(monkeypatch):
     assert (htnet.target, htnet.value) == (5.0, pytest.approx(1.0))
 
 
-def test_pieces_of_work_take_turns_and_the_quickest_round_counts(monkeypatch):
+def test_functions_take_turns_and_the_fastest_round_counts(monkeypatch):
     clock, calls = [0.0], []
     monkeypatch.setattr(speed.time, "process_time", lambda: clock[0])
 
@@ -98,7 +98,7 @@ def test_pieces_of_work_take_turns_and_the_quickest_round_counts(monkeypatch):
 
 
 @pytest.mark.parametrize(("rounds", "expected"), [(5, 1.0), (20, 1.5), (39, 2.0)])
-def test_the_quickest_tenth_of_the_rounds_counts_and_at_least_one(monkeypatch, rounds, expected):
+def test_the_fastest_tenth_of_the_rounds_counts_and_at_least_one(monkeypatch, rounds, expected):
     clock = [0.0]
     left = list(range(rounds, 0, -1))  # the rounds take this many seconds, the quickest last
     monkeypatch.setattr(speed.time, "process_time", lambda: clock[0])

@@ -51,14 +51,14 @@ def test_courses_are_matched_by_hand():
     assert tally.apex_seconds == [1 / 25]
 
 
-def test_one_movement_found_counts_for_one_course_only():
+def test_one_detection_counts_for_one_course_only():
     tally = Tally()
     spotted = movement(10, 14, 20)
     assert match_courses([Course(10, 14, 20)] * 2, [spotted], 25.0, tally) == [spotted, None]
     assert (tally.truths, tally.hits) == (2, 1)
 
 
-def test_classes_of_unambiguous_units_count_apart():
+def test_classes_of_unambiguous_units_are_counted_separately():
     smile, *_ = plan_injections(3000, 100.0, 0.01)
     dimple = replace(smile, emotion="negative", certainty=0.61)
     smile = replace(smile, emotion="positive", certainty=0.97)
@@ -68,7 +68,7 @@ def test_classes_of_unambiguous_units_count_apart():
     assert str(counted) == "1 of 2 with unambiguous units, 2 of 4"
 
 
-def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
+def test_a_video_too_short_for_a_movement_is_not_a_failure():
     assert injected_detail(Tally()).startswith("nothing measured, no movement was shown: give a video of")
     assert "apex error unknown" in injected_detail(Tally(truths=3))
     one = Tally(truths=2, detections=1, hits=1, apex_seconds=[0.04])
@@ -84,7 +84,7 @@ def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
         ("quality=60", "x264's rate factor"),
     ],
 )
-def test_impossible_choices_are_refused(change, words):
+def test_impossible_settings_are_refused(change, words):
     with pytest.raises(ConfigError, match=rf"cannot be .*\n  fix: give {words}"):
         measure(changes=[change])
 
@@ -124,7 +124,7 @@ def candidate(injection, kind, probability):
     return FaceMovement(course.onset, course.apex, course.offset, 0.01, "brows", kind, probability=probability)
 
 
-def test_known_movements_have_their_place_among_the_candidates_of_a_minute():
+def test_known_movements_have_their_place_in_the_ranking():
     first, second, third, *_ = plan_injections(1800, 30.0, 0.02)
     chosen = [
         candidate(first, "head", 0.9),
@@ -142,18 +142,18 @@ def test_known_movements_have_their_place_among_the_candidates_of_a_minute():
 
 
 @pytest.mark.parametrize("minutes", [0.2, 1.0, 1.5, 3.0])
-@pytest.mark.parametrize("a_minute", [2, 5, 10, 20])
-def test_as_many_are_among_so_many_a_minute_as_a_review_shows(a_minute, minutes):
-    """The oracle is `most_probable`, by which a review is cut."""
+@pytest.mark.parametrize("per_minute", [2, 5, 10, 20])
+def test_recall_per_minute_agrees_with_a_review(per_minute, minutes):
+    """The oracle is `most_probable`, which selects the candidates of a review."""
     frames = round(1800 * minutes)
     shown = plan_injections(36_000, 30.0, 0.02)[:70]
     candidates = [candidate(each, "unclear", 0.9 - 0.01 * place) for place, each in enumerate(shown)]
-    reviewed = most_probable(candidates, a_minute, 60 * minutes)
+    reviewed = most_probable(candidates, per_minute, 60 * minutes)
     known = known_movements("a.mp4", [(each.course, 0.02) for each in shown], [timeline(candidates)], frames, 30.0)
-    assert sum(each.is_among(a_minute) for each in known) == len(reviewed)
+    assert sum(each.is_among(per_minute) for each in known) == len(reviewed)
 
 
-def test_sizes_and_the_table_count_what_is_reported():
+def test_sizes_and_the_table_count_reported_movements():
     one = KnownMovement("a", 0.01, (STILL,), True, 0.0)
     lost, larger = replace(one, is_reported=False), replace(one, size=0.02)
     elsewhere = replace(lost, video="b", conditions=(MOVING,))

@@ -52,5 +52,5 @@ def test_inputs_and_settings_belong_to_one_area(areas):
 
 
 @pytest.mark.parametrize(("value", "target", "reached"), [(1.0, 1.0, True), (0.9, 1.0, False), (5.0, None, None)])
-def test_a_ratio_knows_whether_it_reaches_its_aim(value, target, reached):
+def test_a_ratio_knows_whether_it_reaches_its_target(value, target, reached):
     assert suite.Ratio("x", value, target, "").reached is reached

@@ -12,7 +12,7 @@ def loop(tmp_path_factory):
         yield video.write_loop(tmp_path_factory.mktemp("loop") / "loop.mp4", (160, 120), 4.0)
 
 
-def test_the_seconds_repeat_without_a_seam(loop):
+def test_the_seconds_repeat_seamlessly(loop):
     with open_frames(loop) as frames:
         small = np.stack([frame.pixels[::8, ::8].mean(axis=2) for frame in frames])
         assert len(small) == 120

@@ -19,7 +19,7 @@ from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import FaceMovement, Timeline
 from epir.synthetic.clip import Course, expose
 from epir.synthetic.corpus import portrait_of
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.moving import MovingFace, State
@@ -36,7 +36,7 @@ def video(tmp_path_factory):
     """A second of a synthetic face that smiles, 50 frames a second."""
     random, identity = generator(3, "import"), draw_identity(3, "a")
     portrait = portrait_of(3, "a", 200)
-    face = MovingFace(portrait, identity.geometry, draw_movement((Action(12, 1, 1),), identity.geometry, random))
+    face = MovingFace(portrait, identity.geometry, draw_movement((ActiveUnit(12, 1, 1),), identity.geometry, random))
     course = Course(onset=10, apex=16, offset=30)
     path = tmp_path_factory.mktemp("video") / "s01.mp4"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 50, (200, 200))

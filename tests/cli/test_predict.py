@@ -99,7 +99,7 @@ def test_cropped_pictures_need_detector_none_and_the_answer_says_so(run, picture
         (("--detector", "haar"), "haar"),
         (("--faces", "some"), "some"),
         (("--start", "3", "--end", "2"), "nothing between --start 3 and --end 2"),
-        (("--fps", "0"), "0 frames a second is no frame rate"),
+        (("--fps", "0"), "0 frames a second is not a frame rate"),
         (("--workers", "2"), "--workers needs --table"),
     ],
 )

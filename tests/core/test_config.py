@@ -12,7 +12,7 @@ from epir.core.errors import ConfigError
 from epir.faces.face import FaceSettings
 from epir.flow.recipe import FlowSettings
 from epir.models.settings import ModelSettings
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.decision import SpottingSettings
 from epir.training.recipe import TrainingSettings
 
 

@@ -28,13 +28,13 @@ def stranger():
     from epir.core.seeds import generator
     from epir.synthetic.clip import expose
     from epir.synthetic.corpus import portrait_of
-    from epir.synthetic.expressions import Action
+    from epir.synthetic.expressions import ActiveUnit
     from epir.synthetic.identity import draw_identity
     from epir.synthetic.movement import draw_movement
     from epir.synthetic.moving import MovingFace, State
 
     identity, portrait, random = draw_identity(4, "b"), portrait_of(4, "b", 200), generator(4, "b")
-    movement = draw_movement((Action(12, 1.0, 1.0),), identity.geometry, random)
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), identity.geometry, random)
     drawn = MovingFace(portrait, identity.geometry, movement).render(State(intensity=0.0))
     return expose(drawn, np.zeros(3, np.float32), 1.0, portrait.canvas, random)
 

@@ -1,4 +1,4 @@
-"""A recognizer that finds what a video's name says, so that tests of the folder and the verbs need no pixels."""
+"""A recognizer whose answer depends only on the video's name, so that tests of folders and commands need no pixels."""
 
 import time
 from dataclasses import replace

@@ -12,21 +12,21 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_patterns_are_spelt_out_and_pictures_paired(files):
+def test_patterns_are_expanded_and_pictures_paired(files):
     paths = {name: str(files / name) for name in ("*.mp4", "a.mp4", "b.mp4", "on.png", "ap.png", "one.png", "*.avi")}
     gathered = gather_inputs([paths[name] for name in ("*.mp4", "on.png", "ap.png", "*.avi", "one.png")])
     pair = (paths["on.png"], paths["ap.png"])
     assert gathered == [paths["a.mp4"], paths["b.mp4"], pair, paths["*.avi"], paths["one.png"]]
 
 
-def test_a_lone_picture_and_an_empty_pattern_are_errors_of_their_own(recognizer, files):
+def test_a_lone_picture_and_an_empty_pattern_are_separate_errors(recognizer, files):
     batch = answer_all(recognizer, [str(files / "*.avi"), str(files / "one.png")])
     empty, lone = (error.problem for _, error in batch.errors)
     assert "there is no folder or video" in empty
     assert "is one picture, not a clip" in lone
 
 
-def test_each_input_fails_alone(recognizer, video, tmp_path):
+def test_one_failed_input_spares_the_others(recognizer, video, tmp_path):
     batch = answer_all(recognizer, [str(tmp_path / "gone.mp4"), str(video)], out=tmp_path / "out")
     assert [answer.input for answer in batch.answers] == [str(video)]
     assert [name for name, _ in batch.errors] == [str(tmp_path / "gone.mp4")]
@@ -36,7 +36,7 @@ def test_each_input_fails_alone(recognizer, video, tmp_path):
     assert values["errors"][0]["fix"] == "check the path"
 
 
-def test_inputs_of_one_name_get_folders_of_their_own(recognizer, still, tmp_path):
+def test_inputs_of_one_name_get_separate_folders(recognizer, still, tmp_path):
     video = str(write_film(tmp_path / "rest.mp4", still[:8], 60))
     batch = answer_all(recognizer, [video, video], out=tmp_path / "out")
     assert not batch.errors
@@ -44,7 +44,7 @@ def test_inputs_of_one_name_get_folders_of_their_own(recognizer, still, tmp_path
 
 
 class Scripted:
-    """Answers for one input after the other, or raises what it is given."""
+    """A recognizer that answers each input, or raises the next error of its script."""
 
     def __init__(self, *script):
         self.script = list(script)
@@ -63,13 +63,13 @@ def test_answers_that_were_ready_are_kept_when_a_batch_is_stopped(stop):
     assert batch.stopped is stop and batch.to_dict()["stopped"] is True
 
 
-def test_an_error_of_the_system_on_one_input_spares_the_others():
+def test_a_system_error_on_one_input_spares_the_others():
     batch = answer_all(Scripted(OSError(5, "Input/output error", "a"), None), ["a", "b"])
     assert [answer.input for answer in batch.answers] == ["b"]
     assert [(name, error.problem) for name, error in batch.errors] == [("a", "a: the disk reports an error")]
 
 
-def test_a_folder_that_exists_is_refused_before_its_input_is_looked_at(tmp_path):
+def test_an_existing_folder_is_refused_before_its_input_is_read(tmp_path):
     (tmp_path / "out" / "a").mkdir(parents=True)
     (tmp_path / "out" / "a" / "img1.png").write_bytes(b"mine")
     for force in (False, True):

@@ -28,7 +28,7 @@ def test_every_movement_of_every_video_and_the_errors(video, options, tmp_path):
     assert len({row["settings"] for row in written}) == 1
 
 
-def test_a_second_run_goes_on_where_the_first_stopped(video, folder, options, tmp_path, monkeypatch):
+def test_a_second_run_resumes_the_first(video, folder, options, tmp_path, monkeypatch):
     table = tmp_path / "events.csv"
     collect_events([str(video), "gone.mp4"], table, options)
     asked = []
@@ -58,14 +58,14 @@ def test_an_input_that_changed_or_rows_that_were_edited_are_answered_again(video
     assert table.read_text() == first
     cell = f",{rows(table)[0]['onset']},"
     table.write_text(first.replace(cell, ",99,", 1))
-    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table, and is no input of this call: kept$"):
+    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table but is not an input: kept$"):
         collect_events(names[1:], table, options)
     with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table: answered again$"):
         assert collect_events(names, table, options).answered == 1
     assert table.read_text() == first
 
 
-def test_an_interrupted_run_keeps_what_it_has(video, options, tmp_path, monkeypatch):
+def test_an_interrupted_run_keeps_its_rows(video, options, tmp_path, monkeypatch):
     answer = collect._answer
 
     def stopping(job, options):
@@ -89,17 +89,17 @@ def test_a_table_never_mixes_two_settings(video, options, tmp_path):
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_table_of_others_is_never_replaced(video, options, tmp_path, force):
+def test_a_table_of_another_program_is_never_replaced(video, options, tmp_path, force):
     table = tmp_path / "annotations.csv"
     table.write_text("a,b\n1,2\n")
     with pytest.raises(
-        EpirError, match=r"is not a table that this command wrote\n  fix: choose another name; it is left"
+        EpirError, match=r"is not a table that this command wrote\n  fix: choose another name; the file stays"
     ):
         collect_events([str(video)], table, options, force=force)
     assert table.read_text() == "a,b\n1,2\n"
 
 
-def test_a_folder_of_videos_stands_for_them(tmp_path):
+def test_a_folder_is_replaced_by_its_videos(tmp_path):
     for name in ("b.mp4", "a.MOV", "sub/c.avi", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()

@@ -1,4 +1,4 @@
-"""Events, frames, tiers and lines of an answer: hand-worked, and of a real prediction."""
+"""Events, frames, tiers and lines of an answer: worked by hand, and from a real prediction."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pytest
 from praatio import textgrid
 
 from epir.faces.align import Crop
-from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person, units_text
+from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person, facs_text
 from epir.recognition.classify import _spotted_values
 from epir.recognition.events import (
     HEAD,
@@ -63,7 +63,7 @@ def made_answer(**changes):
     return replace(answer, all=(answer,), people=(Person(answer.track, answer.timeline),))
 
 
-def test_an_event_is_a_movement_or_what_was_taken_for_none():
+def test_an_event_is_a_reported_or_rejected_movement():
     assert made_answer().events()["status"].tolist() == ["reported"]
     table = made_answer().events(every=True)
     assert list(table.columns) == [*HEAD, "p_negative", "p_positive", "p_surprise", *TAIL]
@@ -85,7 +85,7 @@ def test_an_event_is_a_movement_or_what_was_taken_for_none():
         ("eyes", "right", "Eyes slightly, chin down, lip corners up; 0.31 % of the face; 0.08 s to the apex."),
     ],
 )
-def test_words_and_columns_say_the_same_region_side_and_size(region, side, text):
+def test_text_and_columns_agree_on_region_side_and_size(region, side, text):
     chin, corners = RegionMotion("chin", "middle", 0, -0.01, 0.02), RegionMotion("lip corner", "both", 0, 0.009, 0.02)
     movement = replace(made_timeline().movements[0], region=region, side="left", strength=0.00312)  # of the picture
     values = _spotted_values(movement, (chin, corners))
@@ -117,9 +117,9 @@ def test_a_frame_has_time_face_head_regions_and_movement():
 
 
 def test_units_are_written_as_annotators_do():
-    assert units_text(UNITS) == "4+6+L12"
-    assert units_text([ActionUnit(14, "right", 1.0)]) == "R14"
-    assert units_text(()) == ""
+    assert facs_text(UNITS) == "4+6+L12"
+    assert facs_text([ActionUnit(14, "right", 1.0)]) == "R14"
+    assert facs_text(()) == ""
 
 
 def test_tiers_of_an_answer():
@@ -140,7 +140,7 @@ def test_each_of_several_people_has_tiers():
     assert both.frames()["track"].value_counts().to_dict() == {0: 40, 1: 40}
 
 
-def test_a_candidate_has_what_a_movement_has_and_the_rule_that_rejected_it():
+def test_a_candidate_has_the_values_of_a_movement_and_the_rule_that_rejected_it():
     blink = made_answer(label="uncertain", onset=30, apex=32, offset=34, onset_s=0.6, apex_s=0.64, offset_s=0.68,
                         probability=0.31, rule="head", head=2.0, all=())  # fmt: skip
     answer = replace(made_answer(), candidates=(blink,))
@@ -232,7 +232,7 @@ def test_seconds_stand_beside_frame_numbers():
     assert table[["track", "apex", "apex_s"]].iloc[0].tolist() == [0, 9, 0.15]
 
 
-def test_the_track_is_shown_where_there_are_several():
+def test_the_track_is_shown_if_there_are_several():
     first = movement_answer(track=0)
     one, two = (replace(first, all=(first, movement_answer(track=track, onset=40))) for track in (0, 1))
     assert "track" not in answer_lines([one])[0] and answer_lines([]) == []

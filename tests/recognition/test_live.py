@@ -1,4 +1,4 @@
-"""The frames of a camera, pushed one by one, get the answers that a file of them gets."""
+"""Frames pushed one by one get the same answers as a file with these frames."""
 
 from types import SimpleNamespace
 
@@ -48,7 +48,7 @@ def test_nothing_is_known_without_frames(recognizer):
     assert (stream.fps, stream.face, stream.new_motion()) == (None, "", [])
 
 
-def test_every_person_is_reported_with_what_is_new(recognizer):
+def test_new_motion_is_reported_for_every_person(recognizer):
     """After a cut the last seconds of one person become certain after the first ones of the next."""
     stream, lengths = LiveStream(recognizer), {0: 5}
     stream._pass = SimpleNamespace(
@@ -68,7 +68,7 @@ def test_every_person_is_reported_with_what_is_new(recognizer):
         ([n / 10 for n in range(101)], 10, 10),  # fewer frames cover the time, but lower the rate
     ],
 )
-def test_covered_is_the_time_between_frames_that_follow_each_other_closely(times, covered, rate):
+def test_coverage_counts_the_time_between_close_frames(times, covered, rate):
     coverage = Coverage()
     for each in times:
         coverage.push(each)

@@ -1,4 +1,4 @@
-"""What becomes of a movement when the tracker lays a new crop, or a cut comes, in the middle of it."""
+"""Movements during which the tracker takes a new crop, or the video cuts."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from epir.faces.patch import cut_patch
 from epir.faces.tracking import TrackedFace
 from epir.recognition import onepass
 from epir.recognition.onepass import OnePass
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.timeline import MICRO_EXPRESSION, FaceMovement
 
 FPS = 30.0
@@ -18,7 +18,7 @@ OLD, NEW = Crop(100.0, 95.0, 90.0), Crop(106.0, 95.0, 94.0)
 
 
 class OneMovement:
-    """Spots a movement from frame 5 over frame 10 to frame 16, once it has seen twenty frames."""
+    """Reports a movement with onset 5, apex 10 and offset 16 after twenty frames."""
 
     def __init__(self, settings, fps):
         pass
@@ -30,7 +30,7 @@ class OneMovement:
 
 
 def spotted(monkeypatch, crops, shots=(0,) * 21):
-    """What is made of that movement in a still picture, followed by these crops."""
+    """The spotted movements of a still picture that is tracked with these crops."""
     monkeypatch.setattr(onepass, "Spotter", OneMovement)
     frame = np.ascontiguousarray(astronaut()[20:220, 120:320])
     run = OnePass(TrackingSettings(), SpottingSettings(), FPS)
@@ -43,7 +43,7 @@ def spotted(monkeypatch, crops, shots=(0,) * 21):
 
 
 @pytest.mark.parametrize("change", [8, 10, 13])
-def test_a_new_crop_within_a_movement_lays_its_patches_on_the_onset(monkeypatch, change):
+def test_a_new_crop_within_a_movement_aligns_its_patches_with_the_onset(monkeypatch, change):
     (movement,) = spotted(monkeypatch, [OLD] * change + [NEW] * (21 - change))
     assert [face.number for face in (movement.onset, movement.apex, movement.offset)] == [5, 10, 16]
     onset, apex = movement.patches

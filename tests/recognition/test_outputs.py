@@ -18,7 +18,7 @@ def answer(recognizer, video):
     return recognizer.predict(video)
 
 
-def test_everything_there_is_to_see_is_written(answer, video, tmp_path):
+def test_every_output_is_written(answer, video, tmp_path):
     written = write_outputs(video, answer, tmp_path / "out")
     assert [path.name for path in written] == [
         "why.png",
@@ -45,13 +45,13 @@ def test_two_pictures_have_a_picture_and_no_video(recognizer, smile, tmp_path):
     assert [path.name for path in written] == ["why.png", "events.csv", "answer.json"]
 
 
-def test_where_nothing_was_found_there_is_a_timeline(recognizer, still, tmp_path):
+def test_a_video_without_movements_gets_a_timeline(recognizer, still, tmp_path):
     written = write_outputs(still, recognizer.predict(still, fps=60), tmp_path / "out")
     tiers = ["answer.eaf", "answer.TextGrid"]
     assert [path.name for path in written] == ["timeline.png", "annotated.mp4", *TABLES, *tiers, "answer.json"]
 
 
-def test_the_square_lies_around_the_face_and_the_class_shows_only_while_it_lasts(answer, smile):
+def test_the_square_surrounds_the_face_and_the_class_shows_during_the_movement(answer, smile):
     during, before = annotated(smile[20], 20, answer), annotated(smile[2], 2, answer)
     green = np.abs(during.astype(int) - GREEN).max(axis=-1) < 40
     rows, columns = np.nonzero(green[45:])
@@ -73,20 +73,20 @@ def test_the_strip_shows_the_movement_where_it_is(answer):
     assert marked.max() == pytest.approx(answer.offset, abs=0.2)
 
 
-def test_a_part_of_a_video_is_written_alone(recognizer, video, tmp_path):
+def test_only_the_chosen_part_of_a_video_is_written(recognizer, video, tmp_path):
     answer = recognizer.predict(video, start=0.1, end=0.7)
     write_outputs(video, answer, tmp_path / "out", start=0.1, end=0.7)
     with open_frames(tmp_path / "out" / "annotated.mp4") as film:
         assert len(film) == 37
 
 
-def test_where_there_is_no_face_there_are_the_values_alone(recognizer, tmp_path):
+def test_without_a_face_only_the_values_are_written(recognizer, tmp_path):
     empty = np.full((8, 120, 160, 3), 90, np.uint8)
     written = write_outputs(empty, recognizer.predict(empty, fps=25), tmp_path / "out")
     assert [path.name for path in written] == ["events.csv", "answer.json"]
 
 
-def test_without_the_extra_a_note_says_how_to_get_the_tiers(answer, video, tmp_path, monkeypatch):
+def test_without_the_extra_a_warning_says_how_to_get_the_tiers(answer, video, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pympi", None)
     with pytest.warns(EpirWarning, match=r'pip install -c constraints.txt ".\[annotate\]"'):
         written = write_outputs(video, answer, tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Everybody who was followed is in every output, for the whole video."""
+"""Everyone who was tracked is in every output, for the whole video."""
 
 from dataclasses import replace
 
@@ -17,12 +17,12 @@ from epir.spotting.words import RegionMotion
 
 @pytest.fixture(scope="module")
 def two_after_another(recognizer, still, head):
-    """A drawn face, then a photographed one at another place: two people, none of whom moves."""
+    """A drawn face, then a photographed one elsewhere: two people, neither of whom moves."""
     person = cv2.resize(head, (260, 260), interpolation=cv2.INTER_CUBIC)
     return recognizer.predict(np.stack([*still, *still, *[person] * 50]), fps=30, explain=False)
 
 
-def test_who_was_followed_for_how_long_is_said(two_after_another):
+def test_an_answer_says_how_long_each_person_was_tracked(two_after_another):
     answer = two_after_another
     assert answer.label == NOT_FOUND
     assert [each.track for each in answer.people] == [0, 1]
@@ -34,7 +34,7 @@ def test_who_was_followed_for_how_long_is_said(two_after_another):
 
 
 @pytest.mark.parametrize(("quality", "reasons"), [("18", []), ("45", ["strong compression"])])
-def test_strong_compression_is_said(recognizer, head, tmp_path, monkeypatch, quality, reasons):
+def test_strong_compression_is_reported(recognizer, head, tmp_path, monkeypatch, quality, reasons):
     """The camera's file, and one that a messenger sent."""
     monkeypatch.setitem(film.CODECS, ".mp4", ("libx264", {"crf": quality}))
     path = film.write_film(tmp_path / "head.mp4", [cv2.resize(head, None, fx=2, fy=2)] * 60, 30.0)
@@ -52,7 +52,7 @@ def test_tables_and_strip_cover_the_whole_video(two_after_another):
     assert inked[:30].any() and inked[-30:].any()
 
 
-def test_what_was_rejected_of_everybody_is_listed(two_after_another):
+def test_everyones_rejected_movements_are_listed(two_after_another):
     first, second = two_after_another.people
     blink = FaceMovement(70, 73, 77, 0.02, "eyes", kind="blink", seconds=(2.3, 2.4, 2.6), track=second.track)
     answer = replace(two_after_another, people=(first, Person(1, replace(second.timeline, others=(blink,)))))
@@ -62,7 +62,7 @@ def test_what_was_rejected_of_everybody_is_listed(two_after_another):
     assert [tier.name for tier in answer_tiers(answer)] == ["rejected"]
 
 
-def test_one_person_for_the_whole_video_needs_no_words(recognizer, smile):
+def test_one_person_throughout_needs_no_note(recognizer, smile):
     answer = recognizer.predict(smile, fps=60, explain=False)
     assert answer.followed == "" and len(answer.people) == 1 and answer.span == pytest.approx((0, 0.8), abs=0.01)
 
@@ -81,14 +81,14 @@ def test_units_agree_with_what_moved(unit, moved, side, visible):
     assert (seen.side, seen.visible, seen.probability) == (side, visible, 0.9)
 
 
-def test_units_whose_motion_does_not_stand_out_are_named_apart():
+def test_units_without_visible_motion_are_listed_separately():
     units = (ActionUnit(12, "both", 0.9, True), ActionUnit(4, "both", 0.6, False), ActionUnit(1, "both", 0.1))
     answer = Answer("a.mp4", "positive", {"positive": 1.0}, units=units)
     assert answer.unit_text == "Action units: 12 (0.90); less clear in the motion: 4 (0.60)"
     assert replace(answer, units=units[2:]).unit_text == "Action units: none is more likely than not"
 
 
-def test_candidates_are_the_most_probable_movements_a_minute(recognizer, smile):
+def test_candidates_are_the_most_probable_movements_per_minute(recognizer, smile):
     """The smile lasts too long at 20 frames a second."""
     assert recognizer.predict(smile, fps=20, explain=False).candidates == ()
     every = recognizer.predict(smile, fps=20, candidates=600, explain=False).candidates
@@ -99,7 +99,7 @@ def test_candidates_are_the_most_probable_movements_a_minute(recognizer, smile):
         recognizer.predict(smile, candidates=-1)
 
 
-def test_what_could_not_be_seen_is_said(two_after_another):
+def test_an_answer_says_what_could_not_be_seen(two_after_another):
     answer = two_after_another
     assert answer.text == f"No micro-expression found. {answer.visible.text}"
     assert answer.visible.text.startswith("In ")
@@ -109,8 +109,8 @@ def test_what_could_not_be_seen_is_said(two_after_another):
     assert [each["visible"]["seconds"] for each in answer.to_dict_of_all()["people"]] == pytest.approx([3.0, 3.0])
 
 
-def test_candidates_bear_the_labels_of_the_timeline(recognizer, smile):
-    """The smile lasts too long at 20 frames a second; its pieces are known as such once it is over."""
+def test_candidates_have_the_labels_of_the_timeline(recognizer, smile):
+    """The smile lasts too long at 20 frames a second; its pieces are labelled once it is over."""
     answer = recognizer.predict(smile, fps=20, candidates=600, explain=False)
     known = answer.timeline.candidates
     assert {(each.onset, each.apex, each.rule) for each in answer.candidates} <= {

@@ -18,7 +18,7 @@ def spotted(recognizer, video):
     return recognizer.predict(video)
 
 
-def test_a_video_gets_an_answer_with_all_it_rests_on(spotted, recognizer):
+def test_a_video_gets_an_answer_with_its_evidence(spotted, recognizer):
     assert spotted.label in (*recognizer.labels, UNCERTAIN) and spotted.best == "positive"
     assert sum(spotted.scores.values()) == pytest.approx(1, abs=1e-4)
     assert tuple(spotted.scores) == recognizer.labels == ("negative", "positive", "surprise")
@@ -53,7 +53,7 @@ def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, 
     assert pictures.timeline is None
 
 
-def test_maps_are_those_that_prepare_makes(recognizer, folder):
+def test_maps_equal_those_of_prepare(recognizer, folder):
     from epir.core.records import Clip
     from epir.maps.prepare import prepare_clip
 
@@ -91,15 +91,15 @@ def test_below_the_threshold_an_answer_is_uncertain(trained, smile):
     assert answer.best in strict.labels
 
 
-def test_warnings_come_in_plain_words(recognizer, smile):
+def test_warnings_name_the_problem(recognizer, smile):
     slow = recognizer.predict(smile, onset=12, apex=20, fps=30)
     assert any("frame rate is low: at 30 frames a second" in word for word in slow.warnings)
     unknown = recognizer.predict(smile)
-    assert any("frame rate is not known: 100 frames a second were assumed" in word for word in unknown.warnings)
+    assert any("frame rate is unknown: 100 frames a second assumed" in word for word in unknown.warnings)
     small = recognizer.predict(tuple(cv2.resize(smile[n], (190, 190)) for n in (12, 20)))
     assert any("face is small" in word for word in small.warnings)
     two = np.concatenate([smile[[12, 20]], smile[[12, 20]]], axis=2)
-    assert any("several faces: 2 were seen" in word for word in recognizer.predict((two[0], two[1])).warnings)
+    assert any("several faces: 2 detected" in word for word in recognizer.predict((two[0], two[1])).warnings)
     shaken = np.roll(smile[20], 12, axis=1)
     assert any("head moves strongly" in word for word in recognizer.predict((smile[12], shaken)).warnings)
 
@@ -123,12 +123,12 @@ def test_many_inputs_become_a_table_in_their_order(recognizer, smile, still, tmp
     assert table["p_positive"].notna().tolist() == [False, True, False, False]
     assert [bool(each) for each in table["error"]] == [True, False, False, True]
     assert "there is no folder or video" in table["error"].iloc[3] and table["apex"].iloc[1] == 1
-    with pytest.raises(ConfigError, match=r"takes several inputs, not the one 'a.mp4'\n  fix: give a list"):
+    with pytest.raises(ConfigError, match=r"takes a list of inputs, not 'a.mp4'\n  fix: give a list"):
         recognizer.predict_many("a.mp4")
 
 
 @pytest.mark.parametrize("options", [{"onset": 3}, {"apex": 1}, {"start": 0.5}, {"end": 1.0}])
-def test_nothing_can_be_chosen_of_two_pictures(recognizer, smile, options):
+def test_two_pictures_have_no_frames_to_choose(recognizer, smile, options):
     with pytest.raises(FrameError, match=r"are the onset and the apex: .*\n  fix: leave out --onset"):
         recognizer.predict((smile[12], smile[20]), **options)
 
@@ -150,7 +150,7 @@ def test_impossible_key_frames_are_refused(recognizer, smile, options, words):
 
 @pytest.mark.parametrize("fps", [0, -3.0, float("nan"), float("inf")])
 def test_an_impossible_frame_rate_is_refused(recognizer, smile, fps):
-    with pytest.raises(FrameError, match=r"frames a second is no frame rate\n  fix: give the rate of the camera"):
+    with pytest.raises(FrameError, match=r"frames a second is not a frame rate\n  fix: give the rate of the camera"):
         recognizer.predict(smile, onset=12, apex=20, fps=fps)
 
 
@@ -188,7 +188,7 @@ def test_inputs_that_cannot_be_used_say_why(recognizer, tmp_path, smile):
         ("", {"device": "gpu9"}, "there is no device 'gpu9' here\n  fix: use device='cpu', or 'auto'"),
     ],
 )
-def test_what_cannot_be_opened_says_why(trained, name, options, words):
+def test_unreadable_models_say_why(trained, name, options, words):
     with pytest.raises((CheckpointError, ConfigError), match=words):
         Recognizer.from_pretrained(trained.folder / name, **options)
 
@@ -211,13 +211,13 @@ def test_the_recipe_comes_from_the_notes(trained):
         read_recipe({"recipe": {"flow": {"method": "guess"}}})
 
 
-def test_a_recognizer_says_what_it_is(recognizer):
+def test_a_recognizer_describes_itself(recognizer):
     words = repr(recognizer)
     assert words.startswith("Recognizer(epir, 28 px, torch on cpu; negative, positive, surprise; detector ")
     assert f"threshold {recognizer.threshold:g}" in words
 
 
-def test_epir_predict_is_what_the_command_does(recognizer, trained, smile):
+def test_epir_predict_equals_the_command(recognizer, trained, smile):
     pair = (smile[12], smile[20])
     answer = epir.predict(pair, model=trained.folder, threshold=1.0, explain=False)
     assert answer.scores == recognizer.predict(pair).scores

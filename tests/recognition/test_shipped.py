@@ -17,7 +17,7 @@ from epir.synthetic.maps import synthetic_maps
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_shipped_folder_are_the_papers_model_in_half_precision():
+def test_the_shipped_folder_holds_the_papers_model_in_half_precision():
     weights = load_file(shipped_folder() / "model.safetensors")
     assert all(tensor.dtype == torch.float16 for tensor in weights.values())
     body = [tensor.numel() for name, tensor in weights.items() if not name.startswith(UNIT_HEAD)]
@@ -25,7 +25,7 @@ def test_the_shipped_folder_are_the_papers_model_in_half_precision():
     assert sum(path.stat().st_size for path in shipped_folder().iterdir()) < 15e6
 
 
-def test_they_come_with_what_a_recognizer_needs_and_no_word_about_a_machine():
+def test_they_come_with_everything_a_recognizer_needs_and_no_machine_names():
     config = read_config(shipped_folder())
     assert config.labels == ("negative", "positive", "surprise")
     assert 0.3 < config.notes["temperature"] < 3 and config.notes["calibration"]["people"] >= 200
@@ -36,7 +36,7 @@ def test_they_come_with_what_a_recognizer_needs_and_no_word_about_a_machine():
     assert not [value for value in _texts(json.loads(text)) if value.startswith(("/", "~"))]
 
 
-def test_the_card_says_what_they_are_worth():
+def test_the_card_states_their_scores():
     card = (shipped_folder() / "README.md").read_text()
     for words in (
         "strict",

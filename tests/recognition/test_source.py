@@ -5,7 +5,7 @@ from epir.core.errors import FrameError, ShapeError
 from epir.recognition.source import ArrayFrames, PairFrames, colour, open_source, source_name
 
 
-def test_an_array_is_frames():
+def test_an_array_holds_frames():
     frames = open_source(np.arange(4 * 5 * 6 * 3, dtype=np.uint8).reshape(4, 5, 6, 3))
     assert frames.numbers == (0, 1, 2, 3)
     assert [frame.number for frame in frames.between(1, 2)] == [1, 2]
@@ -33,7 +33,7 @@ def test_inputs_have_names():
 
 
 @pytest.mark.parametrize("source", [np.zeros((4, 0, 5, 3), np.uint8), np.zeros((4, 4, 4, 2), np.uint8), [], ["a.png"]])
-def test_what_cannot_be_frames_is_refused(source):
+def test_inputs_without_frames_are_refused(source):
     with pytest.raises(ShapeError, match="fix:"):
         open_source(source)
 

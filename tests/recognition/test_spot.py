@@ -1,4 +1,4 @@
-"""`spot_videos` and its folder: what is done, what is resumed, and how frames are counted."""
+"""`spot_videos` and its folder: finished videos, resuming, and how frames are counted."""
 
 import csv
 import os
@@ -46,7 +46,7 @@ class Counted(Silent):
 
 
 def corpus_of(folder, names=("a", "b"), labels=((11, 15), (21, 41)), first=1):
-    """Annotated videos: files that only have to exist."""
+    """Annotated videos: empty files."""
     folder.mkdir(exist_ok=True)
     videos = []
     for name in names:
@@ -87,7 +87,7 @@ def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
     assert [len(video.intervals) for video in again] == [2, 0]
 
 
-def test_everybody_counts_also_who_shows_no_micro_expression_or_moves_at_the_same_time(tmp_path, fake, monkeypatch):
+def test_everyone_counts_even_without_micro_expressions_or_at_the_same_time(tmp_path, fake, monkeypatch):
     predict = fake.predict
 
     def with_two_others(path, **options):
@@ -152,7 +152,7 @@ def test_a_video_that_changed_or_whose_record_was_edited_is_spotted_again(tmp_pa
     assert [len(video.predictions) for video in read_spotted(tmp_path / "s")[0]] == [0, 2]
 
 
-def test_a_video_that_fails_fails_alone_counts_as_empty_and_is_tried_again(tmp_path, fake):
+def test_a_failed_video_spares_the_others_counts_as_empty_and_is_retried(tmp_path, fake):
     videos = corpus_of(tmp_path / "c")
     videos[0].path.unlink()
     result = spot_videos(videos, tmp_path / "s", workers=1)
@@ -196,7 +196,7 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
     assert (tmp_path / "run" / "config.toml").exists()
 
 
-def test_what_cannot_be_scored_says_why(tmp_path, fake):
+def test_folders_that_cannot_be_scored_say_why(tmp_path, fake):
     with pytest.raises(EpirError, match=r"(?s)holds no spotted videos.*epir spot"):
         read_spotted(tmp_path / "nothing")
     bare = [replace(video, intervals=()) for video in corpus_of(tmp_path / "c")]
@@ -219,7 +219,7 @@ def test_what_cannot_be_scored_says_why(tmp_path, fake):
         read_spotted(tmp_path / "s", tmp_path / "own.csv")
 
 
-def test_submissions_count_frames_from_1_whatever_the_corpus_does(tmp_path, fake):
+def test_submissions_always_count_frames_from_1(tmp_path, fake):
     videos = [replace(each, corpus="casme3-lv", subject="dzw") for each in corpus_of(tmp_path / "c", ("a1",), first=0)]
     spot_videos(videos, tmp_path / "s", workers=1)
     micro, macro = to_submit(tmp_path / "s")
@@ -238,7 +238,7 @@ def test_inputs_are_a_corpus_or_videos(tmp_path, head):
     assert {(video.corpus, video.fps, video.intervals) for video in videos} == {("videos", 50.0, ())}
     write_intervals(tmp_path / "intervals.csv", corpus_of(tmp_path / "c"))
     assert [video.name for video in find_videos(["synthetic", str(tmp_path)])] == ["a", "b"]
-    with pytest.raises(EpirError, match=r"(?s)is a corpus, and needs the one folder.*epir spot synthetic"):
+    with pytest.raises(EpirError, match=r"(?s)is a corpus and needs one folder.*epir spot synthetic"):
         find_videos(["synthetic"])
     with pytest.raises(EpirError, match=r"(?s)no folder or video casme-s.*corpora of long videos are:.*synthetic"):
         find_videos(["casme-s", str(tmp_path)])
@@ -289,7 +289,7 @@ spot.spot_videos(read_intervals({list!r}, corpus="synthetic"), {out!r}, workers=
 
 
 @pytest.mark.slow
-def test_a_killed_process_is_resumed_with_what_it_had_done(tmp_path, fake):
+def test_a_killed_process_is_resumed_from_its_finished_videos(tmp_path, fake):
     videos, out = corpus_of(tmp_path / "c", tuple("abcd")), tmp_path / "s"
     write_intervals(tmp_path / "list.csv", videos)
     code = KILLED.format(tests=str(Path(__file__).parent), list="LIST", out=str(out))

@@ -1,4 +1,4 @@
-"""The figure of a timeline, of hand-made motion."""
+"""The figure of a timeline, from hand-made motion."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def words(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_movements_and_what_was_rejected_are_named(answer):
+def test_reported_and_rejected_movements_are_labelled(answer):
     figure = draw_timeline(answer)
     assert {"positive", "blink"} <= set(words(figure.axes[0]))
     assert figure.get_suptitle().split("\n") == ["a.mp4: 1 movement in 1.0 s", answer.visible.text]
@@ -53,8 +53,8 @@ def shaded(axes):
     return [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches if patch.get_hatch()]
 
 
-def test_what_could_not_be_judged_is_shaded(answer):
-    """The mouth goes on moving for the first two seconds of five."""
+def test_seconds_that_could_not_be_judged_are_shaded(answer):
+    """The mouth moves during the first two seconds of five."""
     quiet = timeline(count=250)
     motion = np.zeros_like(quiet.motion)
     motion[:100, GROUPS.index("lips and chin")] = 0.01 * (1 + np.sin(np.arange(100)))
@@ -68,7 +68,7 @@ def test_what_could_not_be_judged_is_shaded(answer):
     assert keys["could not be judged"].get_hatch() and not keys["rejected"].get_hatch(), "told apart without colour"
 
 
-def test_a_title_without_a_movement_is_no_negative_result(answer):
+def test_a_title_without_movements_is_not_a_negative_result(answer):
     """The mouth moves for two seconds of five, then for all of them."""
     quiet = replace(timeline(count=250), movements=())
     none = Answer("a.mp4", "no micro-expression found", fps=50.0)
@@ -82,7 +82,7 @@ def test_a_title_without_a_movement_is_no_negative_result(answer):
         assert timeline_title(replace(none, people=(person,))) == title
 
 
-def test_everybody_has_a_row_over_the_whole_video(answer):
+def test_everyone_has_a_row_over_the_whole_video(answer):
     second = Person(1, timeline(1, first=70, start=5.0))
     both = replace(answer, people=(*answer.people, second), gaps=(Gap(60, 69, 4.0, 4.98, NO_FACE),))
     figure = draw_timeline(both)

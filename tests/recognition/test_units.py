@@ -1,4 +1,4 @@
-"""Action units in answers: from torch and from ONNX, mirrored, calibrated, and absent where a model has no head."""
+"""Action units in answers: from torch and from ONNX, mirrored, calibrated, and absent if a model has no head."""
 
 import json
 
@@ -18,7 +18,7 @@ from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.recognizer import Recognizer
 
 
-def test_an_answer_names_every_unit_the_most_probable_first(with_units, smile):
+def test_an_answer_lists_every_unit_most_probable_first(with_units, smile):
     answer = Recognizer.from_pretrained(with_units).predict((smile[12], smile[20]))
     assert sorted(unit.number for unit in answer.units) == list(UNITS)
     probabilities = [unit.probability for unit in answer.units]
@@ -42,7 +42,7 @@ def test_the_units_of_a_mirrored_map_are_the_mirrored_units(with_units, maps):
     assert other == pytest.approx(logits[:, [PRESENT, RIGHT, LEFT]], abs=1e-5)
 
 
-def test_a_side_is_named_where_the_sides_differ_by_more_than_the_margin(with_units, smile, monkeypatch):
+def test_a_unit_is_one_sided_if_the_sides_differ_by_more_than_the_margin(with_units, smile, monkeypatch):
     logits = np.full((1, 3, len(UNITS)), -3.0)
     logits[0, :, :3] = np.array([[2.0, 3.0, 0.0], [1.5, 0.3, 2.2], [4.0, 3.0, 3.0]]).T
     recognizer = Recognizer.from_pretrained(with_units)
@@ -90,14 +90,14 @@ def test_the_folder_holds_the_calibration_of_the_units(with_units):
     assert UnitCalibration.of_notes(config.notes).present == tuple(notes["present"])
 
 
-def test_folds_calibrate_units_too(maps, tmp_path):
+def test_folds_also_calibrate_units(maps, tmp_path):
     tiny = ["model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2"]
     changes = [*tiny, "training.epochs=3", "training.lr=2e-3", "training.action_units=1"]
     model = train(maps, protocol="sde", out=tmp_path / "model", folds=2, changes=changes, workers=1)
     assert read_config(model.folder).notes["units"]["clips"] == 120
 
 
-def test_records_of_folds_give_their_logits_again():
+def test_the_logits_of_fold_records_can_be_restored():
     """Records made under one calibration, of units that are there by sigma(x): the pair that is found undoes it."""
     random = np.random.default_rng(0)
     strength = random.normal(-1, 1.5, (400, len(UNITS)))

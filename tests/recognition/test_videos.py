@@ -1,4 +1,4 @@
-"""What people have: cuts, cartoons, repeated frames, uneven rates, files that end early, several faces."""
+"""Real-world videos: cuts, cartoons, repeated frames, variable rates, files that end early, several faces."""
 
 from fractions import Fraction
 
@@ -52,7 +52,7 @@ def test_given_key_frames_have_their_times(recognizer, video):
     assert (answer.onset_s, answer.apex_s) == (pytest.approx(0.2), pytest.approx(0.3333, abs=1e-3))
 
 
-def test_a_part_of_a_video_is_looked_at_alone(recognizer, video):
+def test_only_the_chosen_part_of_a_video_is_analysed(recognizer, video):
     whole = recognizer.predict(video)
     part = recognizer.predict(video, start=0.05, end=0.75)
     assert part.timeline.numbers.min() == 3
@@ -70,12 +70,12 @@ def test_a_part_of_a_video_is_looked_at_alone(recognizer, video):
         (0.1, 0.11, r"one frame between 0.1 s and 0.11 s"),
     ],
 )
-def test_times_that_cannot_be_are_refused(recognizer, video, start, end, words):
+def test_impossible_times_are_refused(recognizer, video, start, end, words):
     with pytest.raises(FrameError, match=words):
         recognizer.predict(video, start=start, end=end)
 
 
-def test_repeated_frames_are_left_out_and_the_true_rate_is_used(recognizer, smile, tmp_path):
+def test_repeated_frames_are_ignored_and_the_true_rate_is_used(recognizer, smile, tmp_path):
     taken = [frame for frame in smile[::2] for _ in range(2)]  # 30 a second, each shown twice
     answer = recognizer.predict(write(tmp_path / "twice.mp4", taken))
     assert answer.fps == pytest.approx(30)
@@ -85,7 +85,7 @@ def test_repeated_frames_are_left_out_and_the_true_rate_is_used(recognizer, smil
     assert (answer.timeline.numbers % 2 == 0).mean() > 0.9
 
 
-def test_an_uneven_rate_is_noted_and_its_times_are_used(recognizer, smile, tmp_path):
+def test_a_variable_rate_is_reported_and_its_time_stamps_are_used(recognizer, smile, tmp_path):
     times = np.cumsum([0] + [10, 25] * 23 + [10])[: len(smile)]
     answer = recognizer.predict(write(tmp_path / "uneven.mkv", smile, times=times))
     assert any("frame rate varies" in word for word in answer.warnings)
@@ -93,7 +93,7 @@ def test_an_uneven_rate_is_noted_and_its_times_are_used(recognizer, smile, tmp_p
         assert answer.apex_s == pytest.approx(times[answer.apex] / 1000, abs=2e-3)
 
 
-def test_a_file_that_ends_early_is_answered_with_a_note(recognizer, smile, tmp_path):
+def test_a_file_that_ends_early_gets_an_answer_with_a_warning(recognizer, smile, tmp_path):
     path = write(tmp_path / "a.mkv", np.concatenate([smile, smile, smile]))
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 5])
     answer = recognizer.predict(path)
@@ -115,7 +115,7 @@ def test_two_people_as_onset_and_apex_are_refused(recognizer, smile, person, tmp
         recognizer.predict(write(tmp_path / "cut.mp4", [*smile[:10], *[person] * 10]), onset=4, apex=15)
 
 
-def test_one_person_is_not_refused_whatever_light_and_place(recognizer, smile):
+def test_one_person_is_accepted_in_any_light_and_place(recognizer, smile):
     darker = (0.6 * smile[APEX]).astype(np.uint8)
     moved = np.roll(smile[APEX], (8, 25), axis=(0, 1))
     for apex in (smile[APEX], darker, moved):
@@ -132,11 +132,11 @@ def test_without_a_face_the_answer_says_so(recognizer, kind, cartoon):
     assert (pair.label, pair.scores) == ("no face", {})
 
 
-def test_a_face_that_is_too_small_gets_no_answer_but_its_size(recognizer, smile):
+def test_a_face_that_is_too_small_is_reported_with_its_size(recognizer, smile):
     small = smile[:, ::3, ::3]
     answer = recognizer.predict(small, fps=60)
     assert answer.label == "face too small"
-    assert any("px between the temples, where 60 px or more are needed" in word for word in answer.warnings)
+    assert any("px between the temples; at least 60 px are needed" in word for word in answer.warnings)
     assert recognizer.predict((small[ONSET], small[APEX])).label == "face too small"
 
 
@@ -152,7 +152,7 @@ def test_each_of_several_faces_gets_its_answers(recognizer, smile, person):
     assert any("several faces: 2" in word for word in recognizer.predict(both, fps=60).warnings)
 
 
-def test_frames_that_are_cropped_already_need_no_detector(trained, smile):
+def test_cropped_frames_need_no_detector(trained, smile):
     whole = Recognizer.from_pretrained(trained.folder, detector="none")
     face = smile[:, 60:200, 60:200]
     assert whole.predict((face[ONSET], face[APEX])).scores
@@ -160,12 +160,12 @@ def test_frames_that_are_cropped_already_need_no_detector(trained, smile):
 
 
 def smiles(smile, count):
-    """So many smiles, with two seconds of rest between them."""
+    """This many smiles, with two seconds of rest between them."""
     rest = np.concatenate([smile[:10], smile[9::-1]] * 6)
     return np.concatenate([smile, *[np.concatenate([rest, smile])] * (count - 1)])
 
 
-def test_every_span_can_be(recognizer, smile):
+def test_any_number_of_movements_works(recognizer, smile):
     answer = recognizer.predict(smiles(smile, 3), fps=60)
     assert len(answer.all) >= 2
     ends = -1
@@ -175,7 +175,7 @@ def test_every_span_can_be(recognizer, smile):
 
 
 def test_a_video_is_decoded_once(recognizer, smile, tmp_path, monkeypatch):
-    """However many movements there are; the beginning is looked at once more, for the rate."""
+    """The number of movements does not matter; only the beginning is read again, to measure the rate."""
     from epir.frames import video as module
 
     path = write(tmp_path / "thrice.mp4", smiles(smile, 4))

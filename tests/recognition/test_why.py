@@ -7,8 +7,7 @@ from matplotlib.image import imread
 from PIL import Image
 
 from epir.models.tokens import Tokens
-from epir.recognition.answer import ActionUnit, Answer, Evidence
-from epir.recognition.explain import Attribution
+from epir.recognition.answer import ActionUnit, Answer, Attribution, Evidence
 from epir.recognition.why import (
     alt_text,
     draw_attention,
@@ -50,7 +49,7 @@ def test_the_picture_has_every_part(answer):
     assert {"0.20", "0.70", "0.10", "A", "B", "1 3", "2"} <= set(said)
 
 
-def test_the_attribution_leads_and_the_sentence_stands_above(answer):
+def test_the_attribution_comes_first_below_the_sentence(answer):
     falls = np.zeros((7, 7), np.float32)
     falls[4, 1], falls[4, 5] = 0.3, 0.1
     figure = draw_why(replace(answer, attribution=Attribution("positive", falls)))
@@ -88,7 +87,7 @@ def test_without_tokens_the_channels_of_the_map_are_shown(answer):
         ({"probability": 0.61}, "a micro-expression with probability 0.61; if so, positive (0.70)"),
     ],
 )
-def test_the_headline_says_the_answer_or_what_it_leans_to(answer, changes, words):
+def test_the_headline_names_the_class_or_the_most_likely_one(answer, changes, words):
     assert headline(replace(answer, **changes)) == f"a.mp4: {words}"
 
 
@@ -134,7 +133,7 @@ def pixels(figure):
     return picture
 
 
-def test_flow_colours_what_moved_and_leaves_the_rest_grey(face):
+def test_flow_colours_moving_skin_and_leaves_still_skin_grey(face):
     picture = pixels(draw_flow(face.onset, face.flow))
     assert spread(part(picture, 0.62, 0.27, 0.18)) > 40
     assert spread(part(picture, 0.0, 0.7)) < 12

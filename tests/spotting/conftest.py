@@ -1,4 +1,4 @@
-"""A real face (a public-domain photograph) that moves as told: mouth, brows, lids, head."""
+"""A real face (a public-domain photograph) with scripted movements of mouth, brows, lids and head."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ PUSHES = {"smile": SMILE, "brows": BROWS_UP, "blink": LIDS_DOWN}
 
 
 class Film:
-    """Numbered frames drawn when they are asked for; at most one of them is alive."""
+    """Numbered frames, drawn on demand; at most one of them is in memory."""
 
     def __init__(self, seconds, fps=60, events=(), head=None, noise=1.0, shade=None):
         self.fps, self.count, self.events, self.head, self.noise = fps, round(seconds * fps), events, head, noise

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from epir.core.errors import ConfigError
-from epir.spotting.evidence import CLASSIFIER
-from epir.spotting.false_alarm_training import chances, collect, draw_patterns, examples, learn, train
+from epir.spotting.candidates import CLASSIFIER
+from epir.spotting.false_alarm_training import collect, draw_patterns, examples, fit_weights, probabilities, train
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, named
 
@@ -12,13 +12,13 @@ def test_a_logistic_regression_finds_the_side_that_matters():
     random = np.random.default_rng(0)
     measures = random.normal(size=(600, 3))
     truth = (random.uniform(size=600) < 1 / (1 + np.exp(-(3 * measures[:, 0] - 1)))).astype(int)
-    classifier = learn(measures, truth)
+    classifier = fit_weights(measures, truth)
     assert classifier[0] > 10 * max(abs(classifier[1]), abs(classifier[2]))
     assert classifier[3] < 0
-    assert chances(measures, classifier).mean() == pytest.approx(truth.mean(), abs=0.01)
+    assert probabilities(measures, classifier).mean() == pytest.approx(truth.mean(), abs=0.01)
 
 
-def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
+def test_a_stored_scene_is_not_drawn_again(tmp_path):
     count, skin = 200, np.random.default_rng(0).normal(0, 2e-5, (200, len(REGIONS), 2))
     rise = 0.006 * np.exp(-(((np.arange(count) - 100) / 4) ** 2))
     skin[:, named("inner brow")[0], 1] -= rise
@@ -40,7 +40,7 @@ def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
 
 def test_a_folder_of_the_user_is_left_alone(tmp_path):
     (tmp_path / CLASSIFIER).write_text("mine")
-    with pytest.raises(ConfigError, match=r"holds something else than scenes\n  fix: name a new folder"):
+    with pytest.raises(ConfigError, match=r"holds something other than scenes\n  fix: name a new folder"):
         train(tmp_path)
     assert (tmp_path / CLASSIFIER).read_text() == "mine"
 

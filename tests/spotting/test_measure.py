@@ -32,7 +32,7 @@ def moved(picture, right, down, centre=None, radius=12.0):
     return cv2.remap(picture, (columns - right * near).astype(np.float32), (rows - down * near).astype(np.float32), 1)
 
 
-def test_a_known_head_motion_is_fitted_though_the_mouth_goes_elsewhere():
+def test_a_known_head_motion_is_fitted_while_the_mouth_moves():
     motion = np.array([0.01, -0.02, 0.005, 0.01, 0.004, -0.003])
     cells = head_flow(motion)
     cells[STABLE < 0.1] += (0.0, 0.03)
@@ -46,7 +46,7 @@ def test_a_head_motion_without_turn_is_a_similarity():
     assert len(BASIS) == 6
 
 
-def test_a_shift_of_the_whole_face_is_the_heads_and_not_the_skins(texture):
+def test_a_shift_of_the_whole_face_moves_the_head_and_not_the_skin(texture):
     measure = FaceMeasure(SIZE)
     samples = [measure.push(n, n / 30, face(moved(texture, 2.0 * n, 0.0)), CROP) for n in range(5)]
     assert samples[-1].head[0] == pytest.approx(8 / 168, rel=0.1)
@@ -74,7 +74,7 @@ def test_a_patch_of_skin_moves_its_region_and_no_other_side(texture):
     assert lengths[members("brows")].max() < 0.2 * lengths[right]
 
 
-def test_displacements_go_on_where_the_crop_is_laid_anew(texture):
+def test_displacements_continue_under_a_new_crop(texture):
     """The same still picture under another crop: nothing moves, neither skin nor head."""
     other = Crop(206.0, 197.0, 176.0)
     measure = FaceMeasure(SIZE)
@@ -84,7 +84,7 @@ def test_displacements_go_on_where_the_crop_is_laid_anew(texture):
     assert np.abs(sample.head[:2]).max() < 0.004
 
 
-def test_the_matrix_between_two_crops_takes_points_from_one_to_the_other():
+def test_the_matrix_between_two_crops_maps_points():
     other = Crop(190.0, 210.0, 150.0, angle=5.0)
     point = np.array([[20.0, 30.0]])
     there = other.to_crop(CROP.to_frame(point, SIZE), SIZE)[0]

@@ -1,4 +1,4 @@
-"""Spotting on a real face that moves as told, and on drawn faces that behave."""
+"""Spotting on a real face with scripted movements, and on drawn faces with everyday behaviour."""
 
 import gc
 import weakref
@@ -12,10 +12,10 @@ from epir.core.errors import FaceNotFound, FrameError
 from epir.faces.align import Crop
 from epir.faces.tracking import TrackedFace
 from epir.frames.reader import Frame
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import HEAD, MotionSample
 from epir.spotting.regions import REGIONS
-from epir.spotting.settings import SpottingSettings
-from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, LATER, Spotter, _with_candidates, resampled, spot_frames
+from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, MACRO_DELAY, Spotter, _with_candidates, resampled, spot_frames
 from epir.spotting.timeline import INSIDE_MACRO, MACRO, FaceMovement, most_probable
 from epir.synthetic.behaviour import BehavingFace, plan_scene
 from epir.synthetic.drawing.canvas import Canvas
@@ -69,7 +69,7 @@ def test_a_smile_and_raised_brows_are_found_in_one_film_and_a_blink_between_them
     assert timeline.seconds == pytest.approx(3.6)
 
 
-def test_a_change_of_light_is_called_light_and_a_nod_is_not(film):
+def test_a_change_of_light_is_rejected_as_light_and_a_nod_is_not(film):
     shaded = film(2.4, fps=50, shade=lambda seconds: 0.25 * np.exp(-(((seconds - 1.2) / 0.1) ** 2)))
     assert set(kinds(spot_frames(shaded, fps=50))) == {"light"}
     nod = film(2.4, fps=50, head=lambda seconds: (0.0, 12 * np.exp(-(((seconds - 1.2) / 0.15) ** 2))))
@@ -100,13 +100,13 @@ def bump(apex, width=2.5):
     return lambda number: 0.9 * np.exp(-(((number - apex) / width) ** 2))
 
 
-def test_a_movement_that_has_begun_before_the_first_frame_is_not_reported():
+def test_a_movement_that_began_before_the_first_frame_is_not_reported():
     assert [each.apex for each in lifted_brows(bump(20), 60).movements] == [20]
     for apex, width in ((2, 1.5), (2, 2.5), (3, 2.5)):
         assert lifted_brows(bump(apex, width), 60).movements == ()
 
 
-def test_candidates_keep_what_rules_reject_with_its_probability_but_no_blinks():
+def test_candidates_include_rejected_movements_but_no_blinks():
     nods, blinks = behaving("nod"), behaving("blink")
     heads = [each for each in nods.candidates if each.reason == "head"]
     assert heads and all(0 < each.probability < 1 for each in heads)
@@ -114,7 +114,7 @@ def test_candidates_keep_what_rules_reject_with_its_probability_but_no_blinks():
     assert "blink" not in [each.reason for each in blinks.candidates]
 
 
-def test_reported_movements_lead_the_ranking_and_it_is_as_long_as_asked_for():
+def test_reported_movements_lead_the_ranking_of_the_requested_length():
     timeline = lifted_brows(lambda number: bump(60)(number) + 0.1 * bump(140, 8)(number), 240)
     assert set(timeline.movements) <= set(timeline.candidates)
     ranked = {count: most_probable(timeline.candidates, count, timeline.seconds) for count in (1, 60, 600)}
@@ -138,7 +138,7 @@ def test_pieces_of_a_macro_expression_stay_candidates_with_that_label(long_smile
     assert INSIDE_MACRO not in [each.reason for each in long_smile.others]
 
 
-def test_a_turn_of_the_head_is_no_movement(film):
+def test_a_turn_of_the_head_is_not_a_movement(film):
     shown = film(1.5, head=lambda second: (12 / (1 + np.exp(-(second - 0.7) / 0.08)), 0.0))
     assert spot_frames(shown, fps=shown.fps).movements == ()
 
@@ -152,14 +152,14 @@ def test_a_lasting_smile_is_a_macro_expression_and_a_brief_one_is_not(long_smile
     assert [each.region for each in long_smile.movements] == ["brows"]
 
 
-def test_a_smile_that_stays_is_no_macro_expression(film):
+def test_a_smile_that_stays_is_not_a_macro_expression(film):
     shown = film(6.0, fps=15, events=[("smile", 20, 30, 400)])
     timeline = spot_frames(shown, fps=shown.fps)
     assert timeline.macros == timeline.movements == ()
 
 
 def test_a_macro_expression_is_found_across_the_blocks_of_a_long_video():
-    """The same whether the video is judged in blocks or the movement lies anywhere in them."""
+    """Macro-expressions are found wherever they lie in the blocks."""
     timeline = lifted_brows(lambda number: sum(bump(apex, 9.0)(number) for apex in (60, 135, 190)), 240, 15.0)
     assert [each.apex for each in timeline.macros] == pytest.approx([60, 135, 190], abs=4)
     assert {each.region for each in timeline.macros} == {"brows"}
@@ -167,22 +167,22 @@ def test_a_macro_expression_is_found_across_the_blocks_of_a_long_video():
 
 
 @pytest.mark.parametrize("behaviour", ["talk", "chew", "blink", "nod", "scratch", "laugh", "look"])
-def test_what_people_do_all_day_is_no_micro_expression(behaviour):
+def test_everyday_behaviour_is_not_a_micro_expression(behaviour):
     timeline = behaving(behaviour)
     assert len(timeline.movements) <= 1
     reasons = [each.reason for each in timeline.others]
     assert all(reasons) and {"talk": "speech", "blink": "blink", "nod": "head"}.get(behaviour, "") in ["", *reasons]
 
 
-def test_movements_come_while_the_video_goes_on_and_the_working_window_is_bounded():
-    """A patch of a textured face comes and goes after three seconds; the video lasts for twelve."""
+def test_movements_are_reported_during_the_video_and_memory_is_bounded():
+    """A patch of a textured face moves and returns after three seconds of twelve."""
     fps, spotter, certain = 30.0, Spotter(SpottingSettings(), 30.0), {}
     for number in range(360):
         rise = (ROWS + bump(90)(number) * BROWS).astype(np.float32)
         face = cv2.remap(GROUND, COLUMNS, rise, cv2.INTER_LINEAR).astype(np.uint8)
         for each in spotter.push(tracked(number, fps, face)):
             certain[number] = each
-        assert len(spotter._run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + LATER) + 1
+        assert len(spotter._run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + MACRO_DELAY) + 1
     ((when, movement),) = certain.items()
     assert abs(movement.apex - 90) <= 1
     assert movement.region == "brows"
@@ -193,7 +193,7 @@ def test_movements_come_while_the_video_goes_on_and_the_working_window_is_bounde
     assert len(spotter.timeline().numbers) == 360
 
 
-def test_uneven_time_stamps_are_put_on_even_instants():
+def test_uneven_time_stamps_are_resampled():
     times = np.sort(np.random.default_rng(0).uniform(0, 2, 80))
     times[[0, -1]] = 0.0, 2.0
     samples = [
@@ -219,7 +219,7 @@ def test_a_gap_or_another_person_begins_a_new_run():
     assert len(spotter.timeline().numbers) == 6
 
 
-def test_no_more_than_two_frames_are_alive_at_a_time(film):
+def test_at_most_two_frames_are_in_memory(film):
     """A frame is dropped as soon as its face is cut out: memory does not grow with the video."""
     held_frames, most = [], 0
 
@@ -242,17 +242,17 @@ def test_no_more_than_two_frames_are_alive_at_a_time(film):
 
 def test_a_video_without_a_face_is_refused():
     frames = [Frame(number, number / 25, np.full((120, 160, 3), 90, np.uint8)) for number in range(8)]
-    with pytest.raises(FaceNotFound, match=r"no face was found in 8 frames\n  fix: look at the video"):
+    with pytest.raises(FaceNotFound, match=r"no face was found in 8 frames\n  fix: use a video"):
         spot_frames(frames, fps=25)
 
 
 @pytest.mark.parametrize("fps", [0, -5, float("nan")])
 def test_an_impossible_frame_rate_is_refused(fps):
-    with pytest.raises(FrameError, match=r"no frame rate\n  fix: give the rate of the camera"):
+    with pytest.raises(FrameError, match=r"not a frame rate\n  fix: give the rate of the camera"):
         spot_frames([], fps=fps)
 
 
-def test_a_reported_movement_takes_the_place_of_a_rejected_measure_of_the_same():
+def test_a_reported_movement_replaces_a_rejected_candidate_of_the_same():
     rejected = FaceMovement(10, 14, 20, 0.01, "brows", "unclear", probability=0.4)
     other = FaceMovement(60, 64, 70, 0.01, "brows", "head", probability=0.7)
     reported = FaceMovement(11, 15, 22, 0.01, "brows", probability=0.6)

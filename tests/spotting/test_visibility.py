@@ -57,7 +57,7 @@ def test_a_still_face_shows_the_smallest_movements():
     assert all(each.is_judged for each in seconds)
 
 
-def test_speech_and_head_motion_hide_every_size_that_was_measured():
+def test_speech_and_head_motion_hide_every_measured_size():
     head = (0.03 * np.sin(np.arange(150) / 10)).astype(np.float32)
     for face, words in ((talking(timeline()), "speech"), (timeline(head=head), "head motion")):
         for each in visible_seconds(face, RECALLS):
@@ -66,7 +66,7 @@ def test_speech_and_head_motion_hide_every_size_that_was_measured():
 
 
 def test_slight_motion_hides_small_movements_only():
-    """In real videos 2 % was found 6 of 7 times beside it, and was said to be hidden."""
+    """In real videos, movements of 2 % were found 6 of 7 times next to one, although reported as hidden."""
     wave = np.sin(np.arange(150) / 10).astype(np.float32)
     slight, strong = 0.012 * wave, 0.03 * wave  # for a third of the time farther than 0.9 and 2.3 % from its place
     for each in visible_seconds(timeline(head=slight), RECALLS):
@@ -92,12 +92,12 @@ def test_a_micro_expression_of_the_mouth_is_not_speech():
         ({"quantiser": COARSE_FROM - 1}, 0.005, (STILL,), ()),
     ],
 )
-def test_what_makes_a_second_hard_to_judge_is_named(changes, smallest, expected, reasons):
+def test_reasons_that_make_a_second_hard_to_judge_are_named(changes, smallest, expected, reasons):
     (second,) = visible_seconds(timeline(1, **changes), RECALLS)
     assert (second.smallest, second.conditions, second.reasons) == (smallest, expected, reasons)
 
 
-def test_conditions_add_up_and_are_told():
+def test_conditions_add_up_and_are_reported():
     assert conditions(talking(timeline(fps=15.0))) == {(MOVING, SLOW)}
     told = visibility_of([timeline(5, quantiser=40.0)])
     assert told.text.endswith(
@@ -125,7 +125,7 @@ def test_a_second_without_a_face_cannot_be_judged():
     ("recalls", "smallest"),
     [({0.01: 0.5}, 0.01), ({0.01: 0.49}, None), ({0.005: 0.9, 0.01: 0.3, 0.02: 0.8}, 0.02), ({}, None)],
 )
-def test_the_smallest_size_is_followed_by_none_that_is_missed(recalls, smallest):
+def test_every_size_above_the_smallest_is_found(recalls, smallest):
     assert smallest_visible(STILL, {STILL: recalls}) == smallest
 
 
@@ -146,7 +146,7 @@ def partly_talking(seconds=10, **changes):
     return replace(face, motion=motion)
 
 
-def test_what_could_be_seen_is_a_sentence():
+def test_visibility_is_described_in_a_sentence():
     seen = visibility_of([partly_talking()])
     assert (
         seen.text
@@ -158,21 +158,21 @@ def test_what_could_be_seen_is_a_sentence():
     assert visibility_of([]).text == ""
 
 
-def test_a_video_that_could_not_be_judged_is_no_negative_result():
+def test_a_video_that_could_not_be_judged_is_not_a_negative_result():
     assert visibility_of([talking(timeline(6))]).text == (
         "In none of the 6 s can a micro-expression be ruled out (speech): "
         "most movements of up to 3 % of the face would have been missed."
     )
 
 
-def test_spans_say_from_when_to_when_and_why():
+def test_spans_have_start_stop_and_reasons():
     told = visibility_of([partly_talking()]).to_dict()
     assert (told["seconds"], told["judged_s"], told["smallest"]) == (10, 5, 0.5)
     spans = [(each["start"], each["stop"], each["smallest"], each["judged"], each["reasons"]) for each in told["spans"]]
     assert spans == [(0, 5, 0.5, True, []), (5, 10, None, False, ["speech"])]
 
 
-def test_the_worst_of_those_who_are_seen_counts():
+def test_the_worst_visible_person_counts():
     alone = replace(timeline(10), stamps=timeline(10).stamps + 5)  # is seen from 5 s on
     both = visibility_of([partly_talking(), alone], span=(0.0, 15.0))
     assert [(each.start, each.stop, each.reasons) for each in both.spans] == [
@@ -180,7 +180,7 @@ def test_the_worst_of_those_who_are_seen_counts():
     ]  # fmt: skip
 
 
-def test_a_part_of_a_video_begins_where_it_begins():
+def test_seconds_of_a_part_start_with_the_part():
     motion = timeline(4)
     late = visibility_of([replace(motion, stamps=motion.stamps + 60)], span=(60.0, 64.0))
     assert (late.total, late.judged, late.spans[0].start) == (4, 4, 60)

@@ -6,7 +6,7 @@ import pytest
 from epir.core.seeds import generator
 from epir.spotting.words import NOTHING, RegionMotion, describe, motion_words, moving_regions
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import draw_movement
 
@@ -50,10 +50,10 @@ def push(x, y, right, down, radius=0.08):
         ((45,), "upper lid", "down"),
     ],
 )
-def test_the_strongest_region_of_a_unit_and_its_way(units, first, way):
+def test_the_strongest_region_of_a_unit_and_its_direction(units, first, way):
     right = 0
     for seed in range(SEEDS):
-        moved = moving_regions(field(*(Action(unit, 1.0, 1.0) for unit in units), seed=seed))[0]
+        moved = moving_regions(field(*(ActiveUnit(unit, 1.0, 1.0) for unit in units), seed=seed))[0]
         right += any(name in moved.region for name in first.split("|")) and any(
             w in moved.direction for w in way.split("|")
         )
@@ -61,16 +61,16 @@ def test_the_strongest_region_of_a_unit_and_its_way(units, first, way):
 
 
 def test_a_smile_goes_up_and_out_and_a_frown_down_and_together():
-    said = [motion_words(moving_regions(field(Action(12, 1, 1), seed=seed))) for seed in range(SEEDS)]
+    said = [motion_words(moving_regions(field(ActiveUnit(12, 1, 1), seed=seed))) for seed in range(SEEDS)]
     assert sum("both lip corners up and out" in words for words in said) >= 0.6 * SEEDS
-    said = [motion_words(moving_regions(field(Action(4, 1, 1), seed=seed))) for seed in range(SEEDS)]
+    said = [motion_words(moving_regions(field(ActiveUnit(4, 1, 1), seed=seed))) for seed in range(SEEDS)]
     assert sum("brows down and together" in words for words in said) >= 0.6 * SEEDS
 
 
 @pytest.mark.parametrize(("left", "right", "side"), [(1.0, 0.1, "right"), (0.1, 1.0, "left")])
 def test_left_and_right_are_those_of_the_person(left, right, side):
     for seed in range(SEEDS):
-        moved = moving_regions(field(Action(12, left, right), seed=seed))[0]
+        moved = moving_regions(field(ActiveUnit(12, left, right), seed=seed))[0]
         assert moved.side == side
 
 
@@ -93,8 +93,8 @@ def test_the_length_is_that_of_the_strongest_point():
     )
 
 
-def test_the_mirror_image_changes_the_side_alone():
-    flow = field(Action(12, 1.0, 0.1))
+def test_the_mirror_image_changes_only_the_side():
+    flow = field(ActiveUnit(12, 1.0, 0.1))
     mirrored = flow[:, ::-1] * np.array([-1, 1], np.float32)
     one, other = moving_regions(flow), moving_regions(mirrored)
     swap = {"left": "right", "right": "left", "both": "both", "middle": "middle"}
@@ -102,15 +102,15 @@ def test_the_mirror_image_changes_the_side_alone():
     assert [each.up for each in one] == pytest.approx([each.up for each in other], abs=1e-4)
 
 
-def test_a_turn_of_the_head_is_no_movement_of_the_face():
+def test_a_turn_of_the_head_is_not_a_movement_of_the_face():
     rows, columns = np.mgrid[0:SIZE, 0:SIZE] - SIZE / 2
     head = np.stack([1.5 - 0.02 * rows, -1.0 + 0.02 * columns], axis=-1).astype(np.float32)
     assert moving_regions(head) == ()
-    smile = field(Action(12, 1, 1))
+    smile = field(ActiveUnit(12, 1, 1))
     assert motion_words(moving_regions(head + smile)) == motion_words(moving_regions(smile))
 
 
-def test_where_nothing_stands_out_the_words_say_so():
+def test_text_says_if_nothing_stands_out():
     random = generator(0, "noise")
     for spread in (0, 0.3, 5):
         assert moving_regions(random.normal(0, spread, (SIZE, SIZE, 2))) == ()

@@ -22,7 +22,7 @@ from epir.synthetic.nuisance import Nuisances
 
 
 @given(st.integers(0, 10_000), st.sampled_from([8, 25, 30, 60, 100, 200, 500]))
-def test_nothing_at_the_onset_all_at_the_apex_nothing_at_the_offset(number, fps):
+def test_an_expression_is_absent_at_the_onset_full_at_the_apex_and_absent_at_the_offset(number, fps):
     course = draw_course(fps, 7, generator(0, "course", number))
     assert course.onset == 7
     assert course.apex - course.onset >= 2 and course.offset - course.apex >= 2
@@ -43,7 +43,7 @@ def test_durations_are_those_of_micro_expressions_and_the_rise_is_usually_quicke
     assert quicker > 0.7
 
 
-def test_halfway_up_half_of_it_shows():
+def test_halfway_up_half_of_the_expression_shows():
     assert Course(0, 10, 30).intensity(5) == pytest.approx(0.5)
     assert Course(0, 10, 30).intensity(20) == pytest.approx(0.5)
 
@@ -83,7 +83,7 @@ def plan(person, name="a", kind="expression", emotion="positive", fps=60.0, **se
     )
 
 
-def test_a_plan_depends_on_seed_and_names_alone(person):
+def test_a_plan_depends_only_on_seed_and_names(person):
     np.random.seed(0)
     first = plan(person)
     generator(0).random(100)

@@ -11,7 +11,21 @@ from epir.core.errors import ConfigError, EpirError
 from epir.datasets.registry import load_corpus
 from epir.datasets.survey import survey
 from epir.frames.reader import open_frames
-from epir.synthetic.corpus import CorpusSettings, data_card, plan_corpus, portrait_of, write_corpus
+from epir.synthetic.corpus import (
+    CROP,
+    FACE,
+    GAP,
+    PANELS,
+    TITLE,
+    CorpusSettings,
+    data_card,
+    motion_sheet,
+    people_sheet,
+    plan_corpus,
+    portrait_of,
+    tile,
+    write_corpus,
+)
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 
@@ -33,7 +47,7 @@ from epir.synthetic.moving import MovingFace
         ({"picture": "gif"}, r"\[picture\] has no choice 'gif'"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_before_anything_is_drawn(changes, words):
+def test_impossible_settings_are_refused_before_drawing(changes, words):
     with pytest.raises(ConfigError, match=words):
         CorpusSettings(**changes)
 
@@ -59,7 +73,7 @@ def corpus(tmp_path_factory):
     return folder, write_corpus(folder, SMALL)
 
 
-def test_what_is_written_is_a_corpus_without_a_defect(corpus):
+def test_a_written_corpus_has_no_defects(corpus):
     folder, written = corpus
     corpus = load_corpus("synthetic", folder)
     result = survey(corpus)
@@ -68,7 +82,7 @@ def test_what_is_written_is_a_corpus_without_a_defect(corpus):
     assert set(result.protocols) == {"cde", "sde"} and all(counts.clips == 6 for counts, _ in result.protocols.values())
 
 
-def test_the_sheet_tells_what_was_planned(corpus):
+def test_the_sheet_agrees_with_the_plan(corpus):
     folder, _ = corpus
     plans = {plan.name: plan for plan in plan_corpus(SMALL)}
     for clip in load_corpus("synthetic", folder).clips:
@@ -127,7 +141,7 @@ def test_classes_come_in_equal_parts(classes, clips):
     assert set(counts.values()) == {clips}
 
 
-def test_nothing_is_replaced_unasked(corpus, tmp_path):
+def test_nothing_is_replaced_without_force(corpus, tmp_path):
     with pytest.raises(EpirError, match=r"exists already\n  fix: choose another name, or add --force"):
         write_corpus(corpus[0], SMALL)
     (tmp_path / "mine").mkdir()
@@ -146,7 +160,7 @@ def test_force_replaces_a_corpus_and_png_keeps_every_bit(tmp_path):
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     def broken(*_):
         raise KeyboardInterrupt
 
@@ -156,7 +170,7 @@ def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_workers_cannot_work(tmp_path):
+def test_at_least_one_worker_is_needed(tmp_path):
     with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: leave it out for one per core"):
         write_corpus(tmp_path / "c", SMALL, workers=0)
 
@@ -181,7 +195,7 @@ def test_a_lost_frame_is_found_by_the_check(corpus, tmp_path):
     assert not result.is_clean and "apex frame" in result.corpus.defects[0].problem
 
 
-def test_a_data_card_counts_what_is_there():
+def test_a_data_card_counts_the_clips():
     settings = CorpusSettings(people=2, clips=3, idle=1, size=96, fps=50)
     plans = plan_corpus(settings)
     card = data_card(settings, plans)
@@ -200,3 +214,26 @@ def test_synth_writes_a_corpus_from_python(tmp_path):
     )
     with pytest.raises(ConfigError, match="'peple'"):
         epir.synth(tmp_path / "d", peple=1)
+
+
+def test_pictures_lie_side_by_side_in_order():
+    sheet = tile([np.full((50, 40, 3), value, np.uint8) for value in (10, 20, 30, 40)], columns=3)
+    assert sheet.shape == (2 * 50 + GAP, 3 * 40 + 2 * GAP, 3)
+    assert sheet[25, 20, 0] == 10 and sheet[25, -20, 0] == 30 and sheet[-25, 20, 0] == 40 and sheet[-25, -20, 0] == 255
+
+
+def test_everyone_is_on_the_sheet_of_people():
+    sheet = people_sheet(0, ("001", "002", "003"))
+    assert sheet.shape == (FACE, 3 * FACE + 2 * GAP, 3)
+    assert np.abs(sheet[:, :FACE].astype(int) - sheet[:, -FACE:]).mean() > 5
+
+
+def test_the_sheet_of_motion_has_a_row_for_each_emotion():
+    sheet = motion_sheet(0, plan_corpus(CorpusSettings(people=1, clips=3, idle=1)))
+    assert sheet.shape == (3 * (TITLE + CROP + GAP), len(PANELS) * (CROP + GAP) - GAP, 3)
+    onset, apex, more = (sheet[TITLE : TITLE + CROP, n * (CROP + GAP) :][:, :CROP].astype(int) for n in range(3))
+    assert 0 < np.abs(apex - onset).mean() < np.abs(more - onset).mean()
+
+
+def test_without_expressions_the_sheet_of_motion_is_empty():
+    assert (motion_sheet(0, plan_corpus(CorpusSettings(people=1, clips=0, idle=1))) == 255).all()

@@ -51,5 +51,5 @@ def test_farneback_recovers_the_true_flow():
 
 
 @pytest.mark.parametrize("name", ["001", "007", "011"])
-def test_the_detector_finds_one_face_with_every_landmark_in_its_place(name):
+def test_the_detector_finds_one_face_with_accurate_landmarks(name):
     assert landmark_errors(name).max() < 2.5, "within a tenth of the face"

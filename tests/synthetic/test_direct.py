@@ -3,7 +3,7 @@ import pytest
 
 from epir.core.seeds import generator
 from epir.synthetic.direct import DirectSettings, direct_flow
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import draw_movement
 
@@ -12,7 +12,7 @@ QUIET = DirectSettings((1e-6, 2e-6), (1e-6, 2e-6), (1e-6, 2e-6), (1e-6, 2e-6), (
 
 def flow(size=28, units=(12,), settings=QUIET, number=0, blink=0.0, intensity=0.5):
     random = generator(3, "direct", number)
-    movement = draw_movement(tuple(Action(unit, 1.0, 1.0) for unit in units), Geometry(), random)
+    movement = draw_movement(tuple(ActiveUnit(unit, 1.0, 1.0) for unit in units), Geometry(), random)
     return direct_flow(size, Geometry(), movement, blink=blink, intensity=intensity, random=random, settings=settings)
 
 

@@ -75,7 +75,7 @@ def test_real_video_files_and_the_same_bytes_with_any_number_of_workers(tmp_path
     assert lines[0] == "subject,video,behaviour,first,last" and len(lines) > 1
 
 
-def test_what_is_there_stays_there(tmp_path):
+def test_existing_files_are_not_replaced(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("mine")
     for force in (False, True):
@@ -94,7 +94,7 @@ def test_what_is_there_stays_there(tmp_path):
         ({"fps": 3}, "at 3 frames a second a micro-expression has no frame"),
     ],
 )
-def test_mistakes_are_told_with_their_remedy(changes, words):
+def test_errors_say_how_to_fix_them(changes, words):
     with pytest.raises(ConfigError) as error:
         LongSettings(**changes)
     assert words in str(error.value)

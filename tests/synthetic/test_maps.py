@@ -6,7 +6,7 @@ from epir.core.seeds import generator
 from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import load_maps
 from epir.synthetic import maps as module
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.maps import (
     PER_PERSON,
     MapSettings,
@@ -41,7 +41,7 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one():
     assert not {clip.key for clip in small.clips} & {clip.key for clip in other.clips}, "they can be used together"
 
 
-def test_every_map_says_what_it_shows():
+def test_every_map_has_its_annotation():
     mapset = synthetic_maps(32, (QUICK, "direct"), classes=5)
     assert mapset.maps.shape == (32, 3, 28, 28) and mapset.maps.dtype == np.float32 and np.isfinite(mapset.maps).all()
     assert mapset.maps[:, 2].min() >= 0, "strain"
@@ -60,7 +60,7 @@ def test_classes_come_in_equal_parts():
 
 
 @pytest.mark.parametrize("recipe", ["direct", QUICK])
-def test_surprise_moves_the_brows_up_and_smiles_the_corners_of_the_mouth(recipe):
+def test_surprise_raises_the_brows_and_smiles_the_mouth_corners(recipe):
     mapset = synthetic_maps(96, recipe, seed=1)
     words = np.array([clip.emotion for clip in mapset.clips])
     maps = mapset.maps - np.median(mapset.maps, axis=(2, 3), keepdims=True)
@@ -102,7 +102,7 @@ def test_a_set_on_disk_is_a_map_set(tmp_path):
         ({"classes": 4}, r"there is no list of 4 classes"),
     ],
 )
-def test_what_cannot_be_made_is_refused(changes, words):
+def test_impossible_maps_are_refused(changes, words):
     with pytest.raises(ConfigError, match=words):
         MapSettings(**{"count": 5, **changes})
 
@@ -113,7 +113,7 @@ def test_recipes_are_named_with_their_changes():
     assert find_recipe("direct").name == "direct"
 
 
-def test_emotions_occur_as_often_as_their_shares_say():
+def test_emotions_follow_their_shares():
     mapset = make_maps(MapSettings(200, ("direct",), size=8, shares=(250, 109, 83)))
     words = [clip.emotion for clip in mapset.clips]
     counts = np.array([words.count(word) for word in ("negative", "positive", "surprise")])
@@ -121,21 +121,21 @@ def test_emotions_occur_as_often_as_their_shares_say():
     assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
     assert mapset.meta["recipe"]["shares"] == [250, 109, 83]
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
-    with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers with commas"):
+    with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers separated by commas"):
         read_shares("half")
 
 
 @pytest.mark.parametrize("context", [0.0, 0.125])
-def test_faces_have_the_size_that_the_recipe_takes(person, context):
+def test_faces_have_the_size_of_the_recipe(person, context):
     recipe = flow_recipe("epir", ["flow.size=56", f"flow.context={context}"])
-    movement = draw_movement((Action(12, 1.0, 1.0),), person.geometry, generator(0))
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), person.geometry, generator(0))
     onset, apex = photograph_pair(draw_crop(person, recipe), person.geometry, movement, 0.5, 0.0, recipe, generator(1))
     side = 56 + 2 * recipe.flow.border
     assert onset.shape == apex.shape == (side, side, 3) and onset.dtype == np.uint8
     assert 0 < np.abs(onset.astype(int) - apex).mean() < 20
 
 
-def test_only_the_apex_shows_the_expression_and_the_head_moves_a_little():
+def test_only_the_apex_has_the_expression_and_the_head_moves_a_little():
     for number in range(50):
         before, after = draw_states(0.4, 0.0, generator(0, number))
         assert before.intensity == 0 and after.intensity == 0.4

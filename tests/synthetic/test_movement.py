@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from epir.core.seeds import generator
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry, draw_identity
-from epir.synthetic.movement import Movement, Patch, draw_movement, place
+from epir.synthetic.movement import SkinMovement, SkinPatch, draw_movement, place
 
 X = np.arange(-13.5, 14, 1, dtype=np.float32)[None, :]
 Y = np.arange(0, 28, 1, dtype=np.float32)[:, None]
@@ -15,7 +15,7 @@ def means_around(unit, points, people=40):
     total = np.zeros((len(points), 2))
     for number in range(people):
         geometry = draw_identity(1, str(number)).geometry
-        movement = draw_movement((Action(unit, 1.0, 1.0),), geometry, generator(1, "m", number))
+        movement = draw_movement((ActiveUnit(unit, 1.0, 1.0),), geometry, generator(1, "m", number))
         for row, point in enumerate(points):
             x, y = point(geometry)
             total[row] += movement.displacement(np.float32([[x]]), np.float32([[y]]))[0, 0] / people
@@ -42,7 +42,9 @@ def test_units_1_and_2_raise_the_brows_and_leave_the_mouth_alone():
 
 
 def test_the_mirrored_movement_is_the_mirrored_field_with_u_negated(person):
-    movement = draw_movement((Action(12, 1.0, 0.2), Action(4, 0.7, 0.7)), person.geometry, generator(0, "mirror"))
+    movement = draw_movement(
+        (ActiveUnit(12, 1.0, 0.2), ActiveUnit(4, 0.7, 0.7)), person.geometry, generator(0, "mirror")
+    )
     field, mirrored = movement.displacement(X, Y), movement.mirrored().displacement(X, Y)
     np.testing.assert_allclose(mirrored, field[:, ::-1] * np.float32([-1, 1]), atol=1e-5)
     assert np.abs(field - mirrored).max() > 0.1, "a one-sided smile is not its own mirror image"
@@ -50,7 +52,7 @@ def test_the_mirrored_movement_is_the_mirrored_field_with_u_negated(person):
 
 def test_the_strongest_point_has_length_1_and_the_far_field_dies_away(person):
     for number in range(20):
-        movement = draw_movement((Action(12, 0.6, 0.6),), person.geometry, generator(0, "peak", number))
+        movement = draw_movement((ActiveUnit(12, 0.6, 0.6),), person.geometry, generator(0, "peak", number))
         lengths = np.linalg.norm(movement.on_lattice(), axis=-1)
         assert lengths.max() == pytest.approx(1, abs=1e-5)
         far = movement.displacement(np.float32([[0.0]]), np.float32([[-12.0]]))
@@ -58,7 +60,7 @@ def test_the_strongest_point_has_length_1_and_the_far_field_dies_away(person):
 
 
 def test_a_patch_is_strongest_at_its_centre_and_has_its_radii():
-    movement = Movement((Patch(2, 10, 3, 1.5, 0, 0.6, -0.8),), power=2.0)
+    movement = SkinMovement((SkinPatch(2, 10, 3, 1.5, 0, 0.6, -0.8),), power=2.0)
     at = lambda x, y: movement.displacement(np.float32([[x]]), np.float32([[y]]))[0, 0]  # noqa: E731
     np.testing.assert_allclose(at(5, 10), at(2, 11.5), atol=1e-6)  # one radius away in either direction
     np.testing.assert_allclose(at(5, 10) / at(2, 10), np.exp(-0.5), rtol=1e-5)
@@ -66,7 +68,7 @@ def test_a_patch_is_strongest_at_its_centre_and_has_its_radii():
 
 
 def test_fields_do_not_depend_on_the_resolution(person):
-    movement = draw_movement((Action(9, 1.0, 1.0),), person.geometry, generator(0, "size"))
+    movement = draw_movement((ActiveUnit(9, 1.0, 1.0),), person.geometry, generator(0, "size"))
     fine = movement.displacement(np.arange(-14, 14, 0.25, dtype=np.float32)[None, :], Y)
     coarse = movement.displacement(np.arange(-14, 14, 1, dtype=np.float32)[None, :], Y)
     np.testing.assert_allclose(fine[:, ::4], coarse, atol=1e-6)
@@ -121,7 +123,7 @@ def test_unit_23_narrows_the_lips():
 @pytest.mark.parametrize("unit", [4, 6, 7, 10, 12, 14, 15, 20, 23, 25])
 def test_a_unit_on_both_sides_is_its_own_mirror_image_on_average(unit):
     fields = [
-        draw_movement((Action(unit, 1, 1),), Geometry(), generator(2, "s", n)).displacement(X, Y) for n in range(60)
+        draw_movement((ActiveUnit(unit, 1, 1),), Geometry(), generator(2, "s", n)).displacement(X, Y) for n in range(60)
     ]
     mean = np.mean(fields, axis=0)
     mirrored = mean[:, ::-1] * np.float32([-1, 1])
@@ -132,7 +134,7 @@ def test_the_lower_face_moves_over_a_wider_area_than_the_lids():
     def area(unit):  # above half of the peak, in square face units
         lengths = [
             np.linalg.norm(
-                draw_movement((Action(unit, 1, 1),), Geometry(), generator(3, "a", n)).displacement(X, Y), axis=-1
+                draw_movement((ActiveUnit(unit, 1, 1),), Geometry(), generator(3, "a", n)).displacement(X, Y), axis=-1
             )
             for n in range(20)
         ]

@@ -8,12 +8,12 @@ from epir.core.seeds import generator
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.eyes import Lids
 from epir.synthetic.drawing.portrait import draw_portrait
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry, draw_identity
 from epir.synthetic.movement import draw_movement
-from epir.synthetic.moving import LAYERS, SHUT, MovingFace, State, close_lids, open_lids, sample
+from epir.synthetic.moving import LAYERS, SHUT, MovingFace, State, close_lids, interpolate, open_lids
 
-SMILE = (Action(12, 1.0, 1.0), Action(6, 0.5, 0.5))
+SMILE = (ActiveUnit(12, 1.0, 1.0), ActiveUnit(6, 0.5, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def face(portrait, person):
     return MovingFace(portrait, person.geometry, draw_movement(SMILE, person.geometry, generator(0, "smile")))
 
 
-def test_at_rest_the_portrait_is_shown_as_it_is(face, portrait):
+def test_at_rest_the_portrait_is_unchanged(face, portrait):
     np.testing.assert_allclose(face.render(State()), portrait.flat(), atol=2e-3)
 
 
@@ -48,11 +48,11 @@ def test_a_roll_turns_every_point_of_the_head_about_the_neck(face):
     assert u == pytest.approx(up * np.sin(0.1), abs=0.2) and v == pytest.approx(up * (1 - np.cos(0.1)), abs=0.2)
 
 
-def test_forward_takes_the_backward_look_up_back(face):
+def test_forward_inverts_the_backward_look_up(face):
     state = State(intensity=0.6, shift_x=0.5, roll=-0.04, size=0.98, yaw=0.08, pitch=-0.03, closure=0.6)
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
     still = face._head_back(state, grid)
-    origin = face._lids(open_lids, state, still - sample(face._field(state), still))
+    origin = face._lids(open_lids, state, still - interpolate(face._field(state), still))
     inside = (slice(20, 150), slice(45, 147))
     np.testing.assert_allclose(face.forward(state, origin)[inside], grid[inside], atol=0.02)
 
@@ -61,7 +61,7 @@ def test_flows_follow_one_another(face):
     a, b, c = State(), State(intensity=0.3, shift_x=0.3, roll=0.02), State(intensity=0.6, yaw=0.04)
     first, whole = face.true_flow(a, b), face.true_flow(a, c)
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
-    second = sample(face.true_flow(b, c), grid + first)
+    second = interpolate(face.true_flow(b, c), grid + first)
     well_inside = cv2.erode((face.visible(a) == LAYERS["head"]).astype(np.uint8), np.ones((9, 9))) > 0
     error = np.linalg.norm(first + second - whole, axis=-1)[well_inside]
     assert error.mean() < 0.01 and np.quantile(error, 0.99) < 0.1
@@ -94,7 +94,7 @@ def canvas_point(canvas, x, y):
     return round(canvas.row(y)), round(canvas.column(x))
 
 
-def test_the_eyes_look_where_the_gaze_goes_and_the_skin_does_not(face, person):
+def test_the_gaze_moves_the_eyes_and_not_the_skin(face, person):
     flow = face.true_flow(State(), State(gaze_x=0.5))
     seen = face.visible(State())
     np.testing.assert_allclose(flow[seen == LAYERS["eyes"]][:, 0], 0.5 * face.canvas.scale, atol=1e-3)
@@ -102,7 +102,7 @@ def test_the_eyes_look_where_the_gaze_goes_and_the_skin_does_not(face, person):
 
 
 @pytest.mark.parametrize("pose", [State(shift_y=3.0), State(size=0.92, shift_y=1.6), State(roll=0.1, pitch=-0.15)])
-def test_the_eyes_go_with_the_head_however_far_it_moves(face, pose):
+def test_the_eyes_follow_the_head_however_far_it_moves(face, pose):
     flow, seen = face.true_flow(State(), pose), face.visible(State())
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
     back = cv2.remap(face.render(pose), (grid + flow).astype(np.float32), None, cv2.INTER_LINEAR)
@@ -113,7 +113,7 @@ def test_the_eyes_go_with_the_head_however_far_it_moves(face, pose):
 def test_glasses_stay_on_the_head_when_the_skin_moves():
     person = draw_identity(0, "glasses")
     person = replace(person, looks=replace(person.looks, glasses="round"))
-    movement = draw_movement((Action(6, 1.0, 1.0),), person.geometry, generator(0, "cheeks"))
+    movement = draw_movement((ActiveUnit(6, 1.0, 1.0),), person.geometry, generator(0, "cheeks"))
     face = MovingFace(draw_portrait(person, Canvas.frame(192)), person.geometry, movement)
     flow, seen = face.true_flow(State(), State(intensity=0.8)), face.visible(State())
     assert (seen == LAYERS["glasses"]).sum() > 100
@@ -122,7 +122,7 @@ def test_glasses_stay_on_the_head_when_the_skin_moves():
 
 
 def test_the_picture_of_the_mirrored_movement_has_the_mirrored_flow(portrait, person):
-    movement = draw_movement((Action(12, 1.0, 0.1),), person.geometry, generator(0, "half"))
+    movement = draw_movement((ActiveUnit(12, 1.0, 0.1),), person.geometry, generator(0, "half"))
     state = State(intensity=0.6)
     flow = MovingFace(portrait, person.geometry, movement).true_flow(State(), state)
     mirrored = MovingFace(portrait, person.geometry, movement.mirrored()).true_flow(State(), state)
@@ -133,7 +133,7 @@ def test_the_picture_of_the_mirrored_movement_has_the_mirrored_flow(portrait, pe
 def test_linear_look_ups_are_exact_for_linear_fields():
     field = np.stack(np.meshgrid(np.arange(8.0), 2 * np.arange(6.0)), axis=-1)
     points = np.array([[2.25, 3.5], [0.0, 0.0], [6.9, 4.99]])
-    np.testing.assert_allclose(sample(field, points), points * [1, 2])
+    np.testing.assert_allclose(interpolate(field, points), points * [1, 2])
 
 
 LIDS = Lids.of(Geometry())
@@ -141,7 +141,7 @@ X, Y = np.meshgrid(np.linspace(-11, 11, 180), np.linspace(1, 12, 150))
 
 
 @pytest.mark.parametrize("closure", [0.1, 0.5, 0.9, 1.0])
-def test_opening_takes_closing_back(closure):
+def test_opening_inverts_closing(closure):
     np.testing.assert_allclose(open_lids(LIDS, X, close_lids(LIDS, X, Y, closure), closure), Y, atol=1e-5)
 
 

@@ -12,14 +12,14 @@ def closures(disturbances):
     return np.array([state.closure for state in disturbances.states])
 
 
-def test_everything_can_be_switched_off():
+def test_every_nuisance_can_be_disabled():
     calm = draw_disturbances(60, 100, "expression", CALM, generator(0))
     assert len({(s.shift_x, s.shift_y, s.roll, s.size, s.yaw, s.pitch, s.closure) for s in calm.states}) == 1
     assert calm.states[0].shift_x == 0 and np.abs(calm.light).max() == 0
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_who_blinks_shuts_the_eyes_and_opens_them_again(number):
+def test_a_blink_shuts_and_opens_the_eyes(number):
     blinking = draw_disturbances(140, 200, "blinking", Nuisances(), generator(0, number))
     shut = closures(blinking)
     assert blinking.blinks and shut.max() > 0.9
@@ -32,7 +32,7 @@ def test_who_blinks_shuts_the_eyes_and_opens_them_again(number):
     assert all(last < start for (_, last), start in zip(blinking.blinks, starts[1:], strict=False)), "one at a time"
 
 
-def test_who_turns_turns_and_who_sits_still_hardly_moves():
+def test_turning_clips_turn_and_still_clips_hardly_move():
     yaws = {
         kind: np.ptp([s.yaw for s in draw_disturbances(140, 200, kind, Nuisances(), generator(0, "x")).states])
         for kind in ("turning", "still")
@@ -41,7 +41,7 @@ def test_who_turns_turns_and_who_sits_still_hardly_moves():
     assert closures(draw_disturbances(140, 200, "still", Nuisances(), generator(0, "x"))).max() == 0
 
 
-def test_blinks_come_as_often_as_asked_during_expressions():
+def test_blinks_have_their_probability_during_expressions():
     seen = [
         bool(draw_disturbances(60, 200, "expression", Nuisances(blink=0.5), generator(1, n)).blinks) for n in range(200)
     ]

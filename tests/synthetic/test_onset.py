@@ -1,4 +1,4 @@
-"""No class can be told from the onset frame: the label is in the motion alone."""
+"""The onset frame does not reveal the class: only the motion does."""
 
 import cv2
 import numpy as np

@@ -17,8 +17,7 @@ from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
 from epir.core.words import counted, people
-from epir.spotting.false_alarm_training import chances
-from epir.spotting.false_alarm_training import learn as learn_weights
+from epir.spotting.false_alarm_training import fit_weights, probabilities
 
 LEAST = 200  # decided candidates
 MOST_FOLDS = 10
@@ -77,7 +76,9 @@ def ranking(study: Study) -> dict[int, float]:
     names = [name for name in weights if name != "constant"]
     measured = [candidate for candidate in candidates if set(names) <= {RULE, *candidate.measures}]
     if learnt and measured:
-        values = chances(_table(measured, names), np.array([*(weights[name] for name in names), weights["constant"]]))
+        values = probabilities(
+            _table(measured, names), np.array([*(weights[name] for name in names), weights["constant"]])
+        )
         ranked |= {candidate.id: round(float(value), 4) for candidate, value in zip(measured, values, strict=True)}
     return ranked
 
@@ -100,7 +101,7 @@ def learn_ranking(study: Study, least: int = LEAST) -> Learnt:
     kept = precision[1] > precision[0]
     value = None
     if kept:
-        weights = learn_weights(measures, truth)
+        weights = fit_weights(measures, truth)
         value = {
             "weights": {name: round(float(one), 6) for name, one in zip([*names, "constant"], weights, strict=True)},
             "candidates": len(truth),
@@ -153,7 +154,7 @@ def held_out(measures: np.ndarray, truth: np.ndarray, persons: Sequence[str]) ->
         if rest.min() == rest.max():  # a single class: nothing to learn
             answers[apart] = float(rest.mean())
         else:
-            answers[apart] = chances(measures[apart], learn_weights(measures[~apart], rest))
+            answers[apart] = probabilities(measures[apart], fit_weights(measures[~apart], rest))
     return answers
 
 

@@ -1,1 +1,1 @@
-"""Speed of this machine as ratios within one run: the only form in which speed is ever claimed."""
+"""Benchmarks: speed as ratios within one run, and the accuracy of flow, spotting and weights."""

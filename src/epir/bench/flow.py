@@ -1,12 +1,12 @@
-"""Accuracy of the optical flow against known motion, by method and size.
+"""Accuracy of the optical flow on known motion, by method and size.
 
-epir bench --only flow                          a real face, warped by formula: the tables of docs/flow.md
-epir bench --only flow CORPUS                   a corpus written by `epir synth CORPUS --truth`
-epir bench --only flow --set flow.context=0     another flow recipe
+    epir bench --only flow                          a real face, warped by formula: the tables of docs/flow.md
+    epir bench --only flow CORPUS                   a corpus written by `epir synth CORPUS --truth`
+    epir bench --only flow --set flow.context=0     another flow recipe
 
 The real face is scikit-image's astronaut, a photograph in the public domain with a face 84 px wide from temple to
-temple. It is used as it is, like a SMIC frame, and enlarged three times, like a CASME II frame. Both frames of a pair
-get sensor noise of their own.
+temple. It is used at its size, like a SMIC frame, and enlarged three times, like a CASME II frame. Each frame of a pair
+gets its own sensor noise.
 """
 
 import math
@@ -32,18 +32,15 @@ from epir.frames.reader import open_frames
 
 SIZES = (56, 84, 112, 140, 168, 224)
 MAP_SIZE = 28  # px
-TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map
-
-
-AMPLITUDES = (0.3, 1.0, 3.0)  # px of the frame: the longest displacement
+TRUE_SIZE = 224  # px at which the true flow is computed before it becomes a map
+AMPLITUDES = (0.3, 1.0, 3.0)  # px of the frame: largest displacement
 ENLARGEMENTS = (1, 3)
 NOISE = 1.0  # grey levels
 
-Motion = Callable[
-    [np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # place in the crop -> shares of the amplitude
+# Coordinates in the crop -> displacement as a share of the amplitude.
+Motion = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
-BUMPS = (  # centre x, y and radius as shares of the crop; direction: corners of the mouth out and up, brows up
+BUMPS = (  # centre x, y and radius as shares of the crop; direction: mouth corners out and up, brows up
     (-0.20, 0.24, 0.09, -0.7, -0.7),
     (0.20, 0.24, 0.09, 0.7, -0.7),
     (-0.24, -0.36, 0.08, 0.0, -1.0),
@@ -65,19 +62,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How well one flow recipe recovers the motion of one pair."""
+    """The accuracy of one flow recipe on one pair."""
 
     recipe: FlowRecipe
     kind: str
     amplitude: float
     endpoint: float  # mean length of the error, px of the frame
     share: float  # error of the 28 px map divided by its true motion, both root mean square
-    strain: float  # correlation of the map's strain with the true one; NaN where that is even
-    milliseconds: float  # of one core, for the flow alone
+    strain: float  # correlation of the map's strain with the true strain; NaN if that is uniform
+    milliseconds: float  # of one core, for the flow only
 
 
 def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
-    """Error of every method at every size; on warped pairs also the endpoint error by amplitude."""
+    """The error of every method at every size, and on warped pairs also the endpoint error by amplitude."""
     if len(inputs) > 1:
         raise ConfigError(f"flow takes one corpus, not {len(inputs)}", fix="give one folder written by epir synth")
     base = flow_recipe("epir", changes)
@@ -105,14 +102,14 @@ def _accuracy(pair: Pair, recipe: FlowRecipe) -> Accuracy:
     error = flow - pair.truth(flow.shape[0])
     seen, true = flow_to_map(flow, recipe, MAP_SIZE), flow_to_map(pair.truth(TRUE_SIZE), recipe, MAP_SIZE)
     wrong = np.sqrt(((seen - true)[:2] ** 2).sum() / (true[:2] ** 2).sum())
-    uneven = true[2].std() > max(0.1 * true[2].mean(), 1e-5)  # a shift has no strain, a turn the same everywhere
-    alike = np.corrcoef(seen[2].ravel(), true[2].ravel())[0, 1] if uneven else np.nan
+    varies = true[2].std() > max(0.1 * true[2].mean(), 1e-5)  # the strain of a shift or a rotation is uniform
+    correlation = np.corrcoef(seen[2].ravel(), true[2].ravel())[0, 1] if varies else np.nan
     endpoint = float(np.hypot(error[..., 0], error[..., 1]).mean()) * pair.crop.side / flow.shape[0]
-    return Accuracy(recipe, pair.kind, pair.amplitude, endpoint, float(wrong), float(alike), 1e3 * spent)
+    return Accuracy(recipe, pair.kind, pair.amplitude, endpoint, float(wrong), float(correlation), 1e3 * spent)
 
 
 def by_size(results: Sequence[Accuracy]) -> list[Ratio]:
-    """Error of the map divided by its motion, one line per method and size."""
+    """The error of the map divided by its motion, one line per method and size."""
     kinds = list(dict.fromkeys(result.kind for result in results))
     lines = []
     for recipe in dict.fromkeys(result.recipe for result in results):
@@ -120,20 +117,20 @@ def by_size(results: Sequence[Accuracy]) -> list[Ratio]:
         shares = {kind: float(np.mean([result.share for result in of_recipe if result.kind == kind])) for kind in kinds}
         strain = float(np.nanmean([result.strain for result in of_recipe]))
         spent = float(np.median([result.milliseconds for result in of_recipe]))
-        each = ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items())
+        by_kind = ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items())
         lines.append(
             Ratio(
                 f"{recipe.flow.method}, {recipe.flow.size} px: error of the map / motion",
                 float(np.mean(list(shares.values()))),
                 None,
-                f"{each}; strain r {strain:.2f}; {spent:.1f} ms",
+                f"{by_kind}; strain r {strain:.2f}; {spent:.1f} ms",
             )
         )
     return lines
 
 
 def by_amplitude(results: Sequence[Accuracy], size: int) -> list[Ratio]:
-    """Endpoint error divided by the motion at one size, one line per method and amplitude."""
+    """The endpoint error divided by the motion at one size, one line per method and amplitude."""
     lines = []
     of_size = [result for result in results if result.recipe.flow.size == size]
     for method in METHODS:
@@ -143,13 +140,13 @@ def by_amplitude(results: Sequence[Accuracy], size: int) -> list[Ratio]:
             ]
             kinds = dict.fromkeys(result.kind for result in some)
             errors = {kind: float(np.mean([each.endpoint for each in some if each.kind == kind])) for kind in kinds}
-            each = ", ".join(f"{kind} {error:.3f}" for kind, error in errors.items())
+            by_kind = ", ".join(f"{kind} {error:.3f}" for kind, error in errors.items())
             lines.append(
                 Ratio(
                     f"{method}, {size} px, motion {amplitude:g} px: endpoint error / motion",
                     float(np.mean(list(errors.values()))) / amplitude,
                     None,
-                    f"in px of the frame: {each}",
+                    f"in px of the frame: {by_kind}",
                 )
             )
     return lines
@@ -164,30 +161,35 @@ def translation(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rotation(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The head turns in the plane of the picture; the amplitude is reached at the middle of the edges."""
+    """The head rolls; the amplitude is reached at the middle of the edges."""
     return -2.0 * y, 2.0 * x
 
 
 def expansion(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The head comes nearer; the amplitude is reached at the middle of the edges."""
+    """The head moves closer; the amplitude is reached at the middle of the edges."""
     return 2.0 * x, 2.0 * y
 
 
-def bump(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The skin moves in four small places while the head keeps still: what an expression looks like."""
+def local_motion(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The skin moves in four small places while the head is still, as in an expression."""
     shapes = [np.exp(-((x - a) ** 2 + (y - b) ** 2) / (2.0 * radius**2)) for a, b, radius, _, _ in BUMPS]
     u = sum(place[3] * shape for place, shape in zip(BUMPS, shapes, strict=True))
     v = sum(place[4] * shape for place, shape in zip(BUMPS, shapes, strict=True))
     return np.asarray(u), np.asarray(v)
 
 
-MOTIONS: dict[str, Motion] = {motion.__name__: motion for motion in (translation, rotation, expansion, bump)}
+MOTIONS: dict[str, Motion] = {
+    "translation": translation,
+    "rotation": rotation,
+    "expansion": expansion,
+    "bump": local_motion,
+}
 
 
 def astronaut_pairs(
     amplitudes: tuple[float, ...] = AMPLITUDES, enlargements: tuple[int, ...] = ENLARGEMENTS
 ) -> Iterator[Pair]:
-    """The astronaut's face with every motion at every amplitude and both sizes."""
+    """The astronaut's face with every motion, amplitude and enlargement."""
     try:
         from skimage.data import astronaut
     except ImportError:
@@ -203,17 +205,17 @@ def astronaut_pairs(
 
 
 def warped_pair(frame: np.ndarray, crop: Crop, kind: str, amplitude: float, *, noise: float = NOISE) -> Pair:
-    """The frame and its warp by one of `MOTIONS`, such that onset(p) = apex(p + motion(p)) before noise."""
+    """A frame and its warp by one of `MOTIONS`, so that onset(p) = apex(p + motion(p)) before noise."""
     height, width = frame.shape[:2]
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
 
     def moved(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The displacement of frame points, (..., 2) in pixels and along the axes of the frame."""
+        """The displacement (..., 2) of frame points, in pixels along the axes of the frame."""
         places = crop.to_crop(np.stack([x.ravel(), y.ravel()], axis=1), 1)
         shares = MOTIONS[kind](places[:, 0], places[:, 1])
         return amplitude * np.stack(shares, axis=1).reshape(*x.shape, 2)
 
-    from_x, from_y = columns, rows  # where each pixel of the apex comes from: p = q - motion(p), by repetition
+    from_x, from_y = columns, rows  # source of each pixel q of the apex: p = q - motion(p), by fixed-point iteration
     for _ in range(12):
         motion = moved(from_x, from_y)
         from_x, from_y = columns - motion[..., 0], rows - motion[..., 1]
@@ -222,7 +224,7 @@ def warped_pair(frame: np.ndarray, crop: Crop, kind: str, amplitude: float, *, n
     )
 
     def truth(size: int) -> np.ndarray:
-        """The true flow of the crop, turned to its axes and scaled to its pixels."""
+        """The true flow along the axes of the crop and in its pixels."""
         y, x = np.mgrid[0:size, 0:size].astype(np.float64)
         places = crop.to_frame(np.stack([x.ravel(), y.ravel()], axis=1), size)
         motion = moved(places[:, 0], places[:, 1])
@@ -239,7 +241,7 @@ def _noisy(picture: np.ndarray, noise: float, draw: np.random.Generator) -> np.n
 
 
 def drawn_pairs(root: str | Path) -> Iterator[Pair]:
-    """Onset and apex of every clip with an expression, with its true flow (`truth/<subject>/<clip>.npz`)."""
+    """Onset, apex and true flow (`truth/<subject>/<clip>.npz`) of every clip with an expression."""
     is_empty = True
     for clip in load_corpus("synthetic", root).clips:
         truth = Path(root) / "truth" / clip.subject / f"{clip.clip}.npz"
@@ -260,10 +262,10 @@ def drawn_pairs(root: str | Path) -> Iterator[Pair]:
 
 
 def drawn_pair(onset: np.ndarray, apex: np.ndarray, crop: Crop, flow: np.ndarray) -> Pair:
-    """The pair with its (H, W, 2) true flow seen through the crop."""
+    """The pair with its true flow (H, W, 2) cut to the crop."""
 
     def truth(size: int) -> np.ndarray:
-        times = max(1, -(-round(crop.side) // size))  # at least every pixel of the frame, then averaged
+        times = max(1, -(-round(crop.side) // size))  # sample every pixel of the frame, then average
         fine = size * times
         y, x = np.mgrid[0:fine, 0:fine].astype(np.float64)
         places = crop.to_frame(np.stack([x.ravel(), y.ravel()], axis=1), fine).reshape(fine, fine, 2).astype(np.float32)

@@ -3,9 +3,10 @@
     epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde --set weights=models/mine
     epir bench --only robustness --set clips=960 --set weights=models/mine
 
-Map sets are perturbed. Without map sets, synthetic people that no weights have seen are computed in thirteen ways, with
-the same random numbers each time, and scores are compared with the best. Nothing is trained: the weights (the shipped
-ones by default) predict every clip once. Where a perturbation has several directions, the worst of them counts.
+Map sets are perturbed. Without map sets, the maps of synthetic people that no weights have seen are computed in
+thirteen ways, each with the same random numbers, and the scores are compared with the best. Nothing is trained: the
+weights (by default the shipped ones) predict every clip once. If a perturbation has several directions, the worst
+counts.
 
 Axes: n clips, S map size, C classes
 """
@@ -45,7 +46,7 @@ from epir.training.augment import blurred, shifted, turned
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
 SEED = 31  # of people that no weights have seen
-SLOW, QUICK = 25.0, 200.0  # frames a second of an ordinary camera, and of that of the corpora
+SLOW, QUICK = 25.0, 200.0  # frames a second of an ordinary camera, and of the corpora's cameras
 SIZE = 28  # px of a map
 STREAMED = 28  # rate factor of H.264
 WORDS = emotions(3)
@@ -55,15 +56,15 @@ _portrait = lru_cache(maxsize=2)(draw_crop)
 
 @dataclass(frozen=True)
 class RobustnessBench:
-    """What is scored."""
+    """The settings that `--set` changes."""
 
     protocol: str = "cde"
-    weights: str = ""  # a model folder; the shipped weights by default
-    clips: int = 480  # synthetic ones, where no map sets are given
+    weights: str = ""  # a model folder; by default the shipped weights
+    clips: int = 480  # synthetic clips, if no map sets are given
 
 
 def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
-    """The strict UF1 under each perturbation of the map sets `inputs`, or of synthetic clips; `quick` takes fewer."""
+    """The strict UF1 under each perturbation of the map sets `inputs`, or of synthetic clips, fewer with `quick`."""
     settings = override(RobustnessBench(clips=48 if quick else 480), changes)
     weights = settings.weights or None
     if inputs:
@@ -105,33 +106,33 @@ def scores(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | N
 def scorer(
     weights: str | Path | None, truth: Sequence[str], classes: tuple[str, ...], size: int
 ) -> Callable[[Tensor | np.ndarray], float]:
-    """Gives the UF1 of the weights on maps (n, 3, S, S) of clips with these true classes."""
+    """A function that returns the UF1 of the weights on maps (n, 3, S, S) of clips with these true classes."""
     folder = find_folder(weights)
     check_fits(folder, classes=classes, map_size=size)
-    network, seen = load_network(folder), read_config(folder).views
+    network, views = load_network(folder), read_config(folder).views
 
     def score(maps: Tensor | np.ndarray) -> float:
-        guesses = predict_maps(network, maps, units=False, **seen).scores.argmax(1)
-        return float(uf1(confusion_matrix(truth, [classes[guess] for guess in guesses], classes)))
+        predicted = predict_maps(network, maps, units=False, **views).scores.argmax(1)
+        return float(uf1(confusion_matrix(truth, [classes[index] for index in predicted], classes)))
 
     return score
 
 
 def downsample_and_restore(maps: Tensor) -> Tensor:
-    """The maps at 20/28 of their size, and back: the detail between is lost."""
+    """Scale the maps to 20/28 of their size and back, which loses detail."""
     size = maps.shape[-1]
     small = functional.interpolate(maps, size=round(size * 20 / 28), mode="bilinear", antialias=True)
     return functional.interpolate(small, size=size, mode="bilinear", align_corners=False)
 
 
 def stretched(maps: Tensor) -> Tensor:
-    """Each channel of each map from 0 to 1: its zero and its strength are lost."""
+    """Stretch each channel of each map to 0..1, which loses zero and strength."""
     low, high = maps.amin((2, 3), keepdim=True), maps.amax((2, 3), keepdim=True)
     return (maps - low) / (high - low).clamp(min=1e-9)
 
 
 def standardised(maps: Tensor) -> Tensor:
-    """Each channel of each map with mean 0 and deviation 1."""
+    """Scale each channel of each map to mean 0 and standard deviation 1."""
     deviation, mean = torch.std_mean(maps, dim=(2, 3), keepdim=True)
     return (maps - mean) / deviation.clamp(min=1e-9)
 
@@ -155,17 +156,17 @@ def unchanged(value: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Computation:
-    """How a clip becomes a map."""
+    """One way to compute the map of a clip."""
 
     recipe: str = "epir:flow.size=112"
     preprocessing: Preprocessing = field(default_factory=lambda: USUAL)  # crop and compression
-    rate_factor: int | None = None  # of H.264; none: not filmed
-    share: Callable[[np.random.Generator], float] = lambda random: 1.0  # how much of the expression shows
-    finish: Callable[[np.ndarray], np.ndarray] = unchanged  # of the map (3, S, S)
+    rate_factor: int | None = None  # of H.264; None: not compressed
+    share: Callable[[np.random.Generator], float] = lambda random: 1.0  # visible share of the expression
+    finish: Callable[[np.ndarray], np.ndarray] = unchanged  # applied to the map (3, S, S)
 
 
 def computations() -> Mapping[str, Computation]:
-    """The usual computation first, then twelve others."""
+    """Epir's computation first, then twelve others."""
     return {
         "as epir makes them": Computation(),
         "farneback, window 9, no surroundings": Computation("epir:flow.size=112,flow.window=9,flow.context=0"),
@@ -195,35 +196,35 @@ def synthetic_scores(*, clips: int, weights: str | Path | None = None) -> dict[s
 
 
 def clip_map(number: int, computation: Computation) -> np.ndarray:
-    """The map (3, S, S) of the clip with this number, computed so."""
+    """The map (3, S, S) of the clip with this number."""
     identity = draw_identity(SEED, f"ways-{number // PER_PERSON + 1:04d}")
     recipe, random = find_recipe(computation.recipe), generator(SEED, "ways", number)
     emotion = WORDS[number % len(WORDS)]
-    movement = draw_movement(draw_expression(len(WORDS), emotion, random).actions, identity.geometry, random)
+    movement = draw_movement(draw_expression(len(WORDS), emotion, random).active_units, identity.geometry, random)
     intensity = min(float(np.exp(random.uniform(*np.log(INTENSITY)))), STEEPEST / movement.steepness())
     intensity *= computation.share(generator(SEED, "ways of time", number))
     blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
     portrait = _portrait(identity, recipe, computation.preprocessing)
     onset, apex = photograph_pair(
-        portrait, identity.geometry, movement, intensity, blink, recipe, random, way=computation.preprocessing
+        portrait, identity.geometry, movement, intensity, blink, recipe, random, preprocessing=computation.preprocessing
     )
-    if computation.rate_factor is not None:  # the first stands for two frames, so that both depend on another
+    if computation.rate_factor is not None:  # the onset is repeated, so that both frames are predicted from another
         _, onset, apex = compressed([onset, onset, apex], 25, computation.rate_factor)
     return computation.finish(face_map(onset, apex, recipe, SIZE))
 
 
 def share_when_slow(random: np.random.Generator) -> float:
-    """What shows between the frames of a slow camera that lie nearest to onset and apex."""
+    """The share of the expression between the frames of a slow camera nearest to onset and apex."""
     course = draw_course(QUICK, 0, random)
     step = QUICK / SLOW
     phase = random.uniform(0, step)
     onset, apex = (phase + step * round((frame - phase) / step) for frame in (course.onset, course.apex))
-    if onset == apex:  # the next one then
+    if onset == apex:  # take the next frame
         apex += step
     return max(course.intensity(apex) - course.intensity(onset), 0.1)
 
 
 def smoothed_8_bit(channels: np.ndarray) -> np.ndarray:
-    """A map (3, S, S) blurred by a pixel, stretched to 0..1 and rounded to 256 steps."""
+    """Blur a map (3, S, S) by a pixel, stretch it to 0..1 and round it to 256 steps."""
     smooth = np.stack([cv2.GaussianBlur(channel, (0, 0), 1.0) for channel in channels])
     return (minmax(smooth) * 255).round().astype(np.float32) / np.float32(255)

@@ -1,6 +1,6 @@
-"""The speed of this machine: the model, its ONNX export, the preparation of clips, and the folds of an evaluation.
+"""Speed of the model, its ONNX export, the preparation of clips, and the folds of an evaluation.
 
-The limit of the model is the machine's own rate of matrix multiplication: float32, 2048 x 2048, one thread.
+The model is compared with the machine's rate of matrix multiplication: float32, 2048 x 2048, one thread.
 """
 
 import time
@@ -39,25 +39,25 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 from epir.training.recipe import TrainingSettings
 
-SIDE = 2048  # of the matrices whose product sets the limit
+SIDE = 2048  # of the matrices
 BATCH = 64
 VIEWS = 10  # of one map: five places and the mirror image of each
 WIDTH, HEIGHT = 640, 480  # px
-CLIPS_PER_SECOND = 25  # at least, on one core
-CLIPS = 4  # of each person
-FOLDS = 4  # people that are held out
+CLIPS_PER_SECOND = 25  # target on one core
+CLIPS = 4  # per person
+FOLDS = 4
 CLASSES = ("negative", "positive", "surprise")
 
 
 def measure_model(*, quick: bool = False) -> list[Ratio]:
-    """The paper's model against the machine's rate of matrix multiplication, HTNet and a plain Vision Transformer."""
+    """The paper's model compared with matrix multiplication, HTNet and a plain Vision Transformer."""
     rounds = 3 if quick else 12
     with one_thread():
         return [*near_the_limit(rounds), *one_answer(rounds), *many_tokens(rounds)]
 
 
 def near_the_limit(rounds: int) -> list[Ratio]:
-    """Training step and forward pass of the paper's model at batch 64, against matrix multiplication."""
+    """Training step and forward pass at batch 64, as shares of the matrix multiplication rate."""
     model, trained, maps = Epir().eval(), Epir(), torch.randn(BATCH, 3, 28, 28)
     cost = model_cost(model_settings("epir"))
     assert cost is not None, "a network"
@@ -78,7 +78,7 @@ def near_the_limit(rounds: int) -> list[Ratio]:
 
 
 def one_answer(rounds: int) -> list[Ratio]:
-    """The ten views of one map, over which an answer is the mean."""
+    """The time for the ten views of one map, which an answer averages, compared with HTNet."""
     maps = torch.randn(VIEWS, 3, 28, 28)
     seconds = seconds_each({name: predicting(create_model(name), maps) for name in ("epir", "htnet")}, rounds=rounds)
     detail = f"{1000 * seconds['epir']:.0f} ms against {1000 * seconds['htnet']:.0f} ms"
@@ -86,7 +86,7 @@ def one_answer(rounds: int) -> list[Ratio]:
 
 
 def many_tokens(rounds: int) -> list[Ratio]:
-    """A 112 x 112 map has 256 tokens: here merging must pay."""
+    """The gain from merging tokens on a 112 x 112 map, which has 256."""
     sizes = {"map_size": 112, "integration": 0.3}
     models = {"epir": Epir(preset("epir", **sizes)), "vit": Epir(preset("vit", map_size=112))}
     maps = torch.randn(4, 3, 112, 112)
@@ -111,7 +111,7 @@ def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
 
 
 def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
-    """A whole training step as `epir.training.fit` does it: forward, backward, AdamW."""
+    """A training step as in `epir.training.fit`: forward, backward, AdamW."""
     labels = torch.arange(len(maps)) % 3
     optimiser = torch.optim.AdamW(model.parameters(), fused=True)
 
@@ -127,7 +127,7 @@ def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
 
 
 def measure_onnx(*, quick: bool = False) -> list[Ratio]:
-    """How many times faster the exported model is, with its own weights and with eight bits."""
+    """How many times faster the exported model is, in float32 and with eight bits."""
     model, views = Epir().eval(), torch.randn(VIEWS, 3, 28, 28)
     work: dict[str, Callable[[], object]] = {"eager": predicting(model, views)}
     with TemporaryDirectory(prefix="epir-bench-") as place, one_thread():
@@ -150,7 +150,7 @@ def measure_onnx(*, quick: bool = False) -> list[Ratio]:
 
 
 def measure_preparation(*, quick: bool = False) -> list[Ratio]:
-    """Clips per second of one core, for each flow recipe that can be computed here."""
+    """Clips per second and core, for each flow recipe whose method is installed."""
     rounds = 5 if quick else 15
     with TemporaryDirectory() as folder, one_thread():
         clip = draw_clip(Path(folder))
@@ -168,17 +168,17 @@ def measure_preparation(*, quick: bool = False) -> list[Ratio]:
 
 
 def is_installed(recipe: FlowRecipe) -> bool:
-    """Whether the flow method is there: `tvl1` is an extra."""
+    """Whether the flow method is installed; `tvl1` is an extra."""
     return recipe.flow.method != "tvl1" or find_spec("skimage") is not None
 
 
 def preparing(clip: Clip, recipe: FlowRecipe) -> Callable[[], object]:
-    """The work of one clip: read two pictures, find the face, compute the map."""
+    """Prepare one clip: read two pictures, find the face, compute the map."""
     return lambda: prepare_clip(clip, recipe)
 
 
 def draw_clip(folder: Path) -> Clip:
-    """A clip of a synthetic face in `folder`: onset and apex as jpg pictures of 640 x 480 px."""
+    """Draw a clip of a synthetic face in `folder`: onset and apex as jpg pictures of 640 x 480 px."""
     settings = CorpusSettings(people=1, clips=1, idle=0, size=HEIGHT)
     (plan,) = plan_corpus(settings)
     assert plan.course is not None
@@ -192,7 +192,7 @@ def draw_clip(folder: Path) -> Clip:
 
 
 def measure_folds(*, quick: bool = False) -> list[Ratio]:
-    """Two workers against one on the paper's model, and the share of a fold that is training."""
+    """The gain from a second worker, the share of a fold spent training, and the speed compared with HTNet."""
     people, epochs, rounds = (10, 1, 1) if quick else (40, 4, 3)
     with TemporaryDirectory(prefix="epir-bench-") as folder:
         jobs, inputs = _jobs(Path(folder) / "maps", people, epochs)
@@ -203,18 +203,18 @@ def measure_folds(*, quick: bool = False) -> list[Ratio]:
             seconds, records = _timed(jobs, inputs, workers=1)
             one = min(one, seconds)
             two = min(two, _timed(jobs, inputs, workers=2)[0])
-        few, other = _jobs(Path(folder) / "theirs", people, 1, model="htnet")
-        theirs = _timed(few[:1], other, workers=1)[1]
+        htnet_jobs, htnet_inputs = _jobs(Path(folder) / "htnet", people, 1, model="htnet")
+        (htnet_record,) = _timed(htnet_jobs[:1], htnet_inputs, workers=1)[1]
     training = sum(record.training_seconds for record in records)
     share = training / sum(record.seconds for record in records)
     clips = (people - 1) * CLIPS
     detail = f"{FOLDS} folds of {clips} training clips, {epochs} epochs: {one:.1f} s and {two:.1f} s"
-    each = 1000 * training / (FOLDS * epochs * clips)
-    htnet = 1000 * theirs[0].training_seconds / clips
+    epir = 1000 * training / (FOLDS * epochs * clips)
+    htnet = 1000 * htnet_record.training_seconds / clips
     return [
         Ratio("one worker / two workers", one / two, 1.85 if cores() >= 2 else None, detail),
-        Ratio("training / fold", share, 0.95, f"{each:.1f} ms per training clip and epoch"),
-        Ratio("htnet / epir, training of a fold", htnet / each, 5.0, f"{htnet:.1f} ms per training clip and epoch"),
+        Ratio("training / fold", share, 0.95, f"{epir:.1f} ms per training clip and epoch"),
+        Ratio("htnet / epir, training of a fold", htnet / epir, 5.0, f"{htnet:.1f} ms per training clip and epoch"),
     ]
 
 
@@ -240,19 +240,19 @@ def _jobs(folder: Path, people: int, epochs: int, *, model: str = "epir") -> tup
 def seconds_each(
     work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1
 ) -> dict[str, float]:
-    """Processor seconds of one call of each piece of work.
+    """Processor seconds per call of each function.
 
-    The pieces take turns, so that a busy machine slows all of them. The quickest round counts, since disturbances only
-    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance.
+    The functions take turns, so that a busy machine slows all of them. The result is the mean of the fastest tenth of
+    the rounds, at least one: disturbances only add time, but a single short round may be fast by chance.
     """
-    for piece in work.values():
+    for function in work.values():
         for _ in range(warm_up):
-            piece()
-    taken: dict[str, list[float]] = {name: [] for name in work}
+            function()
+    times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
-        for name, piece in work.items():
+        for name, function in work.items():
             began = time.process_time()
             for _ in range(calls):
-                piece()
-            taken[name].append((time.process_time() - began) / calls)
-    return {name: mean(sorted(seconds)[: max(1, rounds // 10)]) for name, seconds in taken.items()}
+                function()
+            times[name].append((time.process_time() - began) / calls)
+    return {name: mean(sorted(seconds)[: max(1, rounds // 10)]) for name, seconds in times.items()}

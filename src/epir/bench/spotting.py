@@ -1,26 +1,28 @@
-"""How well spotting works: false alarms a minute of a video as it is, and known movements warped into it.
+"""How well spotting works: false alarms per minute in a video, and recall of known movements warped into it.
 
     epir bench --only spotting [VIDEO ...]
 
-Everything goes the way of `epir predict`. What is found in a video as it is counts as false: give videos without
-micro-expressions. Pictures are filmed as stills, at 30 and 100 frames a second; without an input the still is
-scikit-image's astronaut. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only
-movements of 1 % of the face's width, `--set repeats=2` each video twice, with other movements at other times,
-`--set every=15` one movement in 15 seconds on average, which makes recall among the most probable candidates that of a
-review, `--set rates=[25,50]` stills at other rates, `--set quality=40` everything under stronger compression.
-`--set scenes=12` looks at twelve synthetic people instead of stills, or beside the videos, of whom one rests, one
-talks, one chews, blinks, nods and so on, at each of the rates.
-`--set train=work/scenes` trains the false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that it
-keeps in that folder.
+The pipeline is that of `epir predict`. Every movement found in an unchanged video counts as a false alarm, so give
+videos without micro-expressions. Pictures become stills at 30 and 100 frames a second; without inputs, the still is
+scikit-image's astronaut. Settings:
 
-Classes are counted for movements with unambiguous units, which mean one class, and for all movements.
+    --set sensitivity=high       another sensitivity
+    --set amplitudes=[0.01]      only movements of 1 % of the face's width
+    --set repeats=2              each video twice, with other movements at other times
+    --set every=15               one movement per 15 seconds on average, as in a review of candidates
+    --set rates=[25,50]          stills at other frame rates
+    --set quality=40             stronger compression
+    --set scenes=12              twelve synthetic people, who rest, talk, chew, blink, nod and so on, at each of the
+                                 rates, instead of stills or in addition to videos
+    --set train=work/scenes      train the false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that
+                                 are kept in this folder
+    --set table=visibility.csv   write recall by size and condition for `epir.spotting.visibility`; adds stills at 15
+                                 frames a second, of small faces and under strong compression
 
-Candidates are ranked by the raw probability of the false-alarm classifier, those that are reported first; of each video
-so many a minute are looked at, and at least one. Where more movements are shown than that, the recall has a ceiling.
+Classes are scored for movements with unambiguous units, which mean one class, and for all movements.
 
-With `--set table=visibility.csv` the recall of what is reported is written by size and condition, for
-`epir.spotting.visibility`; stills are then also shown at 15 frames a second, as small faces, and
-under strong compression.
+Candidates are ranked by the probability of the false-alarm classifier, reported ones first. Recall counts the first few
+per minute of each video, at least one, so it has a ceiling if more movements are shown.
 """
 
 import itertools
@@ -56,49 +58,49 @@ from epir.frames.film import compressed
 from epir.frames.picture import read_picture
 from epir.frames.reader import Frame, open_frames
 from epir.recognition.recognizer import Recognizer
+from epir.spotting.decision import Sensitivity, SpottingSettings
 from epir.spotting.false_alarm_training import MICRO, SCENES, SECONDS, SIZE, scene_of, train
-from epir.spotting.settings import Sensitivity, SpottingSettings
 from epir.spotting.spotter import Spotter
 from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
 from epir.synthetic.clip import Course
 
-AMPLITUDES = (0.005, 0.01, 0.02, 0.03)  # of the face's width
-SLOW_STILL, SMALL_STILL, COARSE_STILL = 15.0, 60.0, 40  # frames a second, px of the face, crf: further stills
+AMPLITUDES = (0.005, 0.01, 0.02, 0.03)  # shares of the face's width
+SLOW_STILL, SMALL_STILL, COARSE_STILL = 15.0, 60.0, 40  # frames a second, px of the face, crf of the hard stills
 STILL_RATES = (30.0, 100.0)
 STILL_SECONDS = 30.0
-FIRST_SCENE = 10_000  # the classifier learns from the first few hundred; those of even numbers behave in one way
+FIRST_SCENE = 10_000  # the classifier is trained on the first few hundred; scenes with even numbers have one behaviour
 QUICK_SCENES = 10
 
-Source = Callable[[], Iterator[np.ndarray]]  # the frames of a video, anew each time
+Source = Callable[[], Iterator[np.ndarray]]  # opens a video and yields its frames
 
 
 @dataclass(frozen=True)
 class SourceVideo:
-    """A video, or a still that is filmed."""
+    """A video, or a still as a video."""
 
     name: str
     frames: Source
     count: int
     fps: float
-    quality: int = 0  # of H.264, into which it is compressed with the movements; 0: as `SpottingBench` says
+    quality: int = 0  # x264's rate factor; 0 for that of `SpottingBench`
 
     def planned(self, amplitude: float, seed: int, every: float = 0.0) -> list[Injection]:
-        """The movements that are warped into it."""
+        """The movements to warp into it."""
         return plan_injections(self.count, self.fps, amplitude, seed, self.name, every=every or EVERY)
 
 
 @dataclass(frozen=True)
 class SpottingBench:
-    """What `--set` may change."""
+    """The settings that `--set` changes."""
 
     sensitivity: Sensitivity = "normal"
     amplitudes: tuple[float, ...] = AMPLITUDES
     rates: tuple[float, ...] = STILL_RATES  # frames a second of stills
-    repeats: int = 1  # times that other movements are warped into each video
-    every: float = 0.0  # seconds from one movement to the next, on average; 0: four in videos, two in scenes
-    scenes: int = 0  # of synthetic people, at each of the rates, instead of stills or beside videos
+    repeats: int = 1  # per video, each with other movements
+    every: float = 0.0  # seconds between movements, on average; 0: four in videos, two in scenes
+    scenes: int = 0  # of synthetic people, at each of the rates
     train: str = ""  # a folder of scenes: train the false-alarm classifier instead
-    quality: int = 23  # x264's rate factor, with which everything is compressed
+    quality: int = 23  # x264's rate factor
     table: str = ""  # the CSV of `epir.spotting.visibility` to write
     seconds: float = 0.0  # of each video or scene; 0: all
 
@@ -119,7 +121,7 @@ class SpottingBench:
 
 @dataclass
 class ClassesRight:
-    """How many classes are right: of movements with unambiguous units, and of all movements."""
+    """Numbers of correct classes, for movements with unambiguous units and for all movements."""
 
     unambiguous: int = 0
     unambiguous_right: int = 0
@@ -142,7 +144,7 @@ class ClassesRight:
 
 @dataclass
 class Tally:
-    """Counts over many clips or videos."""
+    """Counts over many videos."""
 
     truths: int = 0
     detections: int = 0
@@ -157,17 +159,17 @@ class Tally:
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is true."""
+        """The share of the detections that are true."""
         return self.hits / max(self.detections, 1)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """The harmonic mean of precision and recall."""
         return 2 * self.hits / max(self.detections + self.truths, 1)
 
 
 def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
-    """False alarms a minute of the videos, then what is found of movements warped into them or into a still."""
+    """False alarms per minute of the videos, then the recall of movements warped into videos or stills."""
     chosen = override(SpottingBench(), changes)
     settings = SpottingSettings(sensitivity=chosen.sensitivity)
     if chosen.train:
@@ -180,6 +182,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     repeats = 1 if quick else chosen.repeats
     stills = [path for path in inputs if Path(path).suffix.lower() in PICTURE_ENDINGS]
     videos = [path for path in inputs if path not in stills]
+    seconds = STILL_SECONDS / 3 if quick else STILL_SECONDS
     lines: list[Ratio] = []
     known: list[KnownMovement] = []
     with one_thread():
@@ -189,39 +192,37 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
                 lines.append(alarm_line(recognizer, videos, films))
             lines += injected_lines("videos", films, recognizer, chosen, repeats, known)
             lines += size_lines(known)
-        for fps in chosen.rates if stills or chosen.table or not videos else ():
-            count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
+        if stills or chosen.table or not videos:
             pictures = {Path(path).name: read_picture(Path(path)) for path in stills} or {"astronaut": astronaut()}
-            films = [SourceVideo(name, still_source(picture, count), count, fps) for name, picture in pictures.items()]
-            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
+            for fps in chosen.rates:
+                films = [still_film(name, picture, seconds, fps) for name, picture in pictures.items()]
+                lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
         if chosen.table:
-            films = further_stills(stills, STILL_SECONDS / 3 if quick else STILL_SECONDS)
+            films = [film for name, picture in pictures.items() for film in hard_stills(name, picture, seconds)]
             lines += injected_lines("slow, small and compressed stills", films, recognizer, chosen, repeats, known)
             write_text(Path(chosen.table), visibility_table(known, changes))
     return lines + scenes
 
 
-def further_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
-    """Stills at a low rate, of small faces, and under strong compression."""
-    pictures = {Path(path).name: read_picture(Path(path)) for path in paths} or {"astronaut": astronaut()}
-    films = []
-    for name, picture in pictures.items():
-        count = round(SLOW_STILL * seconds)
-        films.append(SourceVideo(f"{name}, {SLOW_STILL:g} fps", still_source(picture, count), count, SLOW_STILL))
-        crop = find_crop_or_none(picture)
-        if crop is not None:
-            times = SMALL_STILL / crop.side
-            small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
-            count = round(STILL_RATES[0] * seconds)
-            films.append(SourceVideo(f"{name}, small", still_source(small, count), count, STILL_RATES[0]))
-        count = round(STILL_RATES[0] * seconds)
-        source = still_source(picture, count)
-        films.append(SourceVideo(f"{name}, crf {COARSE_STILL}", source, count, STILL_RATES[0], COARSE_STILL))
-    return films
+def still_film(name: str, picture: np.ndarray, seconds: float, fps: float, quality: int = 0) -> SourceVideo:
+    """A picture as a camera would film a still face."""
+    count = round(seconds * fps)
+    return SourceVideo(name, lambda: still_frames(picture, count), count, fps, quality)
+
+
+def hard_stills(name: str, picture: np.ndarray, seconds: float) -> Iterator[SourceVideo]:
+    """A picture filmed at a low rate, with a small face, and under strong compression."""
+    yield still_film(f"{name}, {SLOW_STILL:g} fps", picture, seconds, SLOW_STILL)
+    crop = find_crop_or_none(picture)
+    if crop is not None:
+        times = SMALL_STILL / crop.side
+        small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
+        yield still_film(f"{name}, small", small, seconds, STILL_RATES[0])
+    yield still_film(f"{name}, crf {COARSE_STILL}", picture, seconds, STILL_RATES[0], COARSE_STILL)
 
 
 def training_lines(folder: Path, scenes: int) -> list[Ratio]:
-    """Recall and precision of the newly trained classifier on scenes kept apart, at a probability of 0.5."""
+    """Recall and precision of the newly trained classifier on held-out scenes, at a probability of 0.5."""
     result = train(folder, scenes)
     detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
     names = ("recall", "precision", "mean_probability", "mean_truth")
@@ -229,7 +230,7 @@ def training_lines(folder: Path, scenes: int) -> list[Ratio]:
 
 
 def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[SourceVideo]) -> Ratio:
-    """What `epir predict` finds in videos as they are, a minute."""
+    """The movements per minute that `epir predict` finds in unchanged videos."""
     alarms = sum(len(recognizer.predict(path, explain=False).all) for path in videos)
     minutes = sum(film.count / film.fps / 60 for film in films)
     detail = f"{alarms} movements in {minutes:.2f} minutes of video as it is"
@@ -237,7 +238,7 @@ def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[So
 
 
 def scene_lines(fps: float, chosen: SpottingBench, settings: SpottingSettings) -> list[Ratio]:
-    """How many micro-expressions of moving synthetic people are found; other people than the classifier has seen."""
+    """The recall of micro-expressions of moving synthetic people that the classifier was not trained on."""
     tally, known = Tally(), list[KnownMovement]()
     micro, seconds = 1 / chosen.every if chosen.every else MICRO, chosen.seconds or SECONDS
     for number in range(FIRST_SCENE, FIRST_SCENE + 2 * chosen.scenes, 2):
@@ -263,13 +264,13 @@ def injected_lines(
     repeats: int,
     known: list[KnownMovement],
 ) -> list[Ratio]:
-    """Recall, precision, F1, apex error and classes right for each amplitude; movements are added to `known`."""
+    """Recall, precision, F1, apex error and correct classes for each amplitude; adds the movements to `known`."""
     lines, before = [], len(known)
     for amplitude in chosen.amplitudes:
         tally = Tally()
         for film, seed in itertools.product(films, range(repeats)):
             plan, crops, quantisers = film.planned(amplitude, seed, chosen.every), list[Crop | None](), list[float]()
-            moving = inject(film.frames(), plan, _noted(crops))
+            moving = inject(film.frames(), plan, _recording(crops))
             frames = compressed(moving, film.fps, film.quality or chosen.quality, quantisers)
             classes, timelines = find_movements(recognizer, frames, film.fps)
             timelines = [replace(each, quantiser=float(np.mean(quantisers))) for each in timelines]
@@ -285,7 +286,7 @@ def injected_lines(
 
 
 def injected_detail(tally: Tally) -> str:
-    """What was found of the movements that were warped in, in words."""
+    """The tally in words."""
     if not tally.truths:
         return "nothing measured, no movement was shown: give a video of five seconds or more that shows a face"
     apex = f"{1000 * float(np.median(tally.apex_seconds)):.0f} ms (median)" if tally.hits else "unknown"
@@ -298,7 +299,7 @@ def injected_detail(tally: Tally) -> str:
 def find_movements(
     recognizer: Recognizer, frames: Iterable[np.ndarray], fps: float
 ) -> tuple[dict[FaceMovement, str | None], list[Timeline]]:
-    """The movements that are spotted in frames, with their classes, as `epir predict` finds them, and the timelines."""
+    """The movements in frames with their classes, as `epir predict` finds them, and the timelines."""
     numbered = (Frame(number, number / fps, frame) for number, frame in enumerate(frames))
     one_pass = recognizer.one_pass(fps)
     classes = {each.movement: recognizer.answer_movement(each, "", fps).best for each in one_pass.run(numbered)}
@@ -308,18 +309,18 @@ def find_movements(
 def match_courses(
     courses: Sequence[Course], movements: Sequence[FaceMovement], fps: float, tally: Tally
 ) -> list[FaceMovement | None]:
-    """What was found of each course that is known; a movement counts for one course at most."""
-    left = list(movements)
+    """The detected movement of each known course, or None; a movement counts for at most one course."""
+    unmatched = list(movements)
     tally.detections += len(movements)
     matches: list[FaceMovement | None] = []
     for course in courses:
         truth = (course.onset, course.offset)
         tally.truths += 1
-        best = max(left, key=lambda movement: overlap(truth, (movement.onset, movement.offset)), default=None)
+        best = max(unmatched, key=lambda movement: overlap(truth, (movement.onset, movement.offset)), default=None)
         if best is None or overlap(truth, (best.onset, best.offset)) < OVERLAP:
             matches.append(None)
             continue
-        left.remove(best)
+        unmatched.remove(best)
         matches.append(best)
         tally.hits += 1
         tally.apex_seconds.append(abs(best.apex - course.apex) / fps)
@@ -327,13 +328,13 @@ def match_courses(
 
 
 def find_crop_or_none(frame: np.ndarray) -> Crop | None:
-    """The crop of the face in a frame, if there is one."""
+    """The crop of the face in a frame, or None."""
     face = find_face(frame)
     return face_crop(face) if face is not None else None
 
 
-def _noted(crops: list[Crop | None]) -> Callable[[np.ndarray], Crop | None]:
-    """Looks for the face, and writes down what it finds."""
+def _recording(crops: list[Crop | None]) -> Callable[[np.ndarray], Crop | None]:
+    """`find_crop_or_none`, which also appends each crop to `crops`."""
 
     def find(frame: np.ndarray) -> Crop | None:
         crops.append(find_crop_or_none(frame))
@@ -343,7 +344,7 @@ def _noted(crops: list[Crop | None]) -> Callable[[np.ndarray], Crop | None]:
 
 
 def film_of(path: Path, longest: float = 0.0) -> SourceVideo:
-    """A video, or a folder of frames; of one that is longer the first `longest` seconds, if that is not 0."""
+    """A video or a folder of frames; if `longest` is not 0, only its first seconds."""
 
     def frames() -> Iterator[np.ndarray]:
         with open_frames(path) as opened:
@@ -353,7 +354,7 @@ def film_of(path: Path, longest: float = 0.0) -> SourceVideo:
     with open_frames(path) as opened:
         announced, stamps = opened.fps or 25.0, [frame.seconds for frame in opened]
     stamps = [each for each in stamps if not longest or each - stamps[0] < longest]
-    length = stamps[-1] - stamps[0] if stamps else 0.0  # a rate that varies is announced as its highest
+    length = stamps[-1] - stamps[0] if stamps else 0.0  # files with a variable rate announce the highest
     fps = (len(stamps) - 1) / length if length > 0 else announced
     return SourceVideo(path.name, frames, len(stamps), fps)
 
@@ -365,8 +366,3 @@ def astronaut() -> np.ndarray:
     except ImportError:
         raise MissingExtra.named("scikit-image", "dev") from None
     return cv2.resize(data.astronaut()[10:230, 110:330], None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC)
-
-
-def still_source(picture: np.ndarray, count: int) -> Source:
-    """A picture as a camera would film it if the face kept still."""
-    return lambda: still_frames(picture, count)

@@ -1,4 +1,4 @@
-"""Every benchmark by area, and the versions and machine it ran on."""
+"""The benchmarks by area, and the versions and machine they ran on."""
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -10,16 +10,16 @@ from epir.core.config import check_known
 from epir.core.engines import Progress, Silent, cores, processor, source_commit
 from epir.core.errors import ConfigError
 
-SPEED = {  # measured where no area is named
-    "model": "speed:measure_model",  # against the rate of matrix multiplication, HTNet and a plain Vision Transformer
-    "onnx": "speed:measure_onnx",  # the exported model against eager torch
+SPEED = {  # the default areas
+    "model": "speed:measure_model",  # compared with matrix multiplication, HTNet and a plain Vision Transformer
+    "onnx": "speed:measure_onnx",  # the exported model compared with eager torch
     "preparation": "speed:measure_preparation",  # clips prepared per second
-    "folds": "speed:measure_folds",  # two workers against one, and the share of a fold that is training
+    "folds": "speed:measure_folds",  # two workers compared with one, and the share of a fold spent training
 }
 ON_REQUEST = {
     "video": "video:measure",  # frames per second of predict, and its memory on ten minutes of 1080p
-    "flow": "flow:measure",  # error of the optical flow against known motion
-    "spotting": "spotting:measure",  # known movements that are found in videos, and false alarms per minute
+    "flow": "flow:measure",  # error of the optical flow on known motion
+    "spotting": "spotting:measure",  # recall of known movements in videos, and false alarms per minute
     "robustness": "robustness:measure",  # score of given weights on perturbed maps, or on synthetic clips
 }
 TAKES_INPUTS = ("flow", "spotting", "robustness")  # and settings
@@ -27,11 +27,11 @@ TAKES_INPUTS = ("flow", "spotting", "robustness")  # and settings
 
 @dataclass(frozen=True)
 class Ratio:
-    """One line of the benchmark: a ratio of two times, or of two rates, of the same run."""
+    """One line of the benchmark: a score, or a ratio of two times or rates of the same run."""
 
     name: str
     value: float
-    target: float | None  # at least this; None: no target
+    target: float | None  # minimum; None: no target
     detail: str
 
     @property
@@ -48,7 +48,7 @@ def measure(
     changes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, list[Ratio]]:
-    """The ratios of each area of speed, or of the areas named; `inputs` and `changes` go to one that takes them."""
+    """Measure the given areas, or those of speed; `inputs` and `changes` need a single area that takes them."""
     homes = {**SPEED, **ON_REQUEST}
     for area in areas:
         check_known(area, homes, what="benchmark")
@@ -61,15 +61,15 @@ def measure(
     for area in chosen:
         module, _, name = homes[area].partition(":")
         run: Callable[..., list[Ratio]] = getattr(import_module(f"epir.bench.{module}"), name)
-        further = {"inputs": inputs, "changes": changes} if area in TAKES_INPUTS else {}
-        results[area] = run(quick=quick, **further)
+        options = {"inputs": inputs, "changes": changes} if area in TAKES_INPUTS else {}
+        results[area] = run(quick=quick, **options)
         progress.advance(note=area)
     progress.finish()
     return results
 
 
 def summary(results: Mapping[str, Sequence[Ratio]]) -> dict[str, Any]:
-    """Everything that was measured, and on what, without anything that names the owner; `--json` prints it."""
+    """The ratios, versions and machine for `--json`, without anything that identifies the owner."""
     import torch
 
     from epir import __version__

@@ -1,7 +1,7 @@
-"""How fast `epir predict` goes through a video, and whether its memory grows with the length.
+"""Speed of `epir predict` on a video, and whether its memory grows with the length.
 
-The videos are drawn: a synthetic face that sways, smiles now and then and blinks, for a few seconds that repeat without
-a seam. The encoded seconds are written again and again, so that ten minutes are there in no time.
+The videos are drawn: a synthetic face sways, smiles and blinks for a few seconds, which repeat seamlessly. The encoded
+seconds are written again and again, so that even ten minutes take no time to make.
 """
 
 import math
@@ -23,19 +23,19 @@ from epir.bench.suite import Ratio
 from epir.core.seeds import generator
 from epir.synthetic.clip import expose
 from epir.synthetic.corpus import portrait_of
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.moving import MovingFace, State
 
 FPS, PERIOD = 30, 4.0  # frames a second; seconds after which the video repeats
 FRAMES_PER_SECOND = 150.0  # target at 640 x 480, one core
-FLAT = 0.9  # target: peak memory of a short video against that of a long one
+FLAT = 0.9  # target: peak memory of a short video divided by that of a long one
 SMALL, LARGE = (640, 480), (1920, 1080)
 
 
 def measure(*, quick: bool = False) -> list[Ratio]:
-    """Frames per second and core at 640 x 480 and 1080p, and the peak memory of a short against a long video."""
+    """Frames per second and core at 640 x 480 and 1080p, and peak memory of a short and a long video."""
     seconds, short, long = (12.0, 12.0, 40.0) if quick else (40.0, 60.0, 600.0)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -66,7 +66,7 @@ def measure(*, quick: bool = False) -> list[Ratio]:
 
 
 def measured(path: Path) -> dict[str, Any]:
-    """Frames, processor seconds and peak memory of `predict` on one video, in a process of its own."""
+    """Frames, processor seconds and peak memory of `predict` on one video, in a new process."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_predict, args=(str(path), sender))
@@ -97,7 +97,7 @@ def _predict(path: str, sender: Any) -> None:
 
 
 def write_loop(path: Path, size: tuple[int, int], seconds: float) -> Path:
-    """A video of `seconds` in which `PERIOD` seconds repeat; these are encoded once."""
+    """Write a video of `seconds` in which `PERIOD` seconds repeat; these are encoded only once."""
     packets: list[bytes] = []
     encoder = av.CodecContext.create("libx264", "w")
     encoder.width, encoder.height, encoder.pix_fmt = *size, "yuv420p"
@@ -122,11 +122,11 @@ def write_loop(path: Path, size: tuple[int, int], seconds: float) -> Path:
 
 
 def draw_period(size: tuple[int, int]) -> Iterator[np.ndarray]:
-    """The frames of one period, (H, W, 3) uint8 RGB: the last leads to the first."""
+    """The frames of one period, (H, W, 3) uint8 RGB; the last is followed by the first."""
     width, height = size
     side = 320  # px at which the face is drawn
     identity, portrait, random = draw_identity(4, "a"), portrait_of(4, "a", side), generator(4, "video")
-    movement = draw_movement((Action(12, 1.0, 1.0), Action(6, 0.6, 0.6)), identity.geometry, random)
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0), ActiveUnit(6, 0.6, 0.6)), identity.geometry, random)
     face = MovingFace(portrait, identity.geometry, movement)
     for number in range(round(PERIOD * FPS)):
         seconds = number / FPS

@@ -116,7 +116,7 @@ def _check_options(
 ) -> None:
     """Raise for impossible values before torch is imported; `times` are fps, start and end."""
     from epir.faces.face import FaceSettings, TrackingSettings
-    from epir.spotting.settings import SpottingSettings
+    from epir.spotting.decision import SpottingSettings
 
     TrackingSettings(faces=choices["faces"])
     SpottingSettings(sensitivity=choices["sensitivity"])

@@ -1,4 +1,4 @@
-"""What a recognizer says about one movement, and why.
+"""The answer of a recognizer: one movement, its class and the evidence for it.
 
 Axes: S map size, h pixels of the face
 """
@@ -15,7 +15,6 @@ from epir.core.words import percent
 from epir.faces.tracking import Gap
 from epir.frames.reader import ASSUMED_RATE
 from epir.models.tokens import Tokens
-from epir.recognition.explain import Attribution
 from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import FaceMovement, Timeline
 from epir.spotting.visibility import Visibility, visibility_of
@@ -30,7 +29,7 @@ WHOLE = 0.95  # share of a video that counts as all of it
 ACTIVE = 0.5  # probability from which an action unit counts as active
 KEYS = ("onset", "apex", "offset")
 
-# The regions in which each action unit shows, as `epir.spotting.words` names them.
+# The regions that each action unit moves, as `epir.spotting.words` names them.
 UNIT_REGIONS: dict[int, tuple[str, ...]] = {
     1: ("inner brow", "brow"),
     2: ("outer brow", "brow"),
@@ -54,15 +53,15 @@ UNIT_REGIONS: dict[int, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ActionUnit:
-    """One action unit of FACS and how probable it is."""
+    """One FACS action unit and its probability."""
 
     number: int  # FACS number, e.g. 12
     side: Literal["both", "left", "right"]  # of the person, not of the picture
     probability: float  # calibrated
-    visible: bool | None = None  # whether motion stands out where it shows; None: not looked at
+    visible: bool | None = None  # whether motion stands out in its regions; None if not checked
 
     def seen_in(self, moved: Sequence[RegionMotion]) -> "ActionUnit":
-        """The unit with the side on which its region moves, and whether it does at all."""
+        """The unit with `visible` set, and with the side on which its regions move."""
         sides = {each.side for each in moved if each.region in UNIT_REGIONS.get(self.number, ())}
         one_sided = sides - {"middle"}
         if not one_sided:
@@ -75,7 +74,7 @@ class ActionUnit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The pixels behind an answer, for its picture."""
+    """The pixels behind an answer, for its pictures."""
 
     onset: np.ndarray  # (h, h, 3) uint8 RGB: the face at the onset
     apex: np.ndarray  # (h, h, 3)
@@ -83,8 +82,30 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
+class Attribution:
+    """How far the probability of a class falls when a part of the map is occluded; negative if it rises."""
+
+    label: str  # the class
+    patches: np.ndarray  # (g, g) float32
+    regions: Mapping[str, float] = field(default_factory=dict)  # by group of regions, both sides together
+
+    @property
+    def region(self) -> str:
+        """The group of regions whose occlusion lowers the probability most."""
+        return max(self.regions, key=lambda name: self.regions[name])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "label": self.label,
+            "patches": [[round(float(value), 4) for value in row] for row in self.patches],
+            "regions": {name: round(value, 4) for name, value in self.regions.items()},
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class Person:
-    """Somebody who was followed through a video, and for how long."""
+    """Someone tracked through a video."""
 
     track: int
     timeline: Timeline = field(repr=False)
@@ -96,11 +117,11 @@ class Person:
 
     @property
     def face_px(self) -> float:
-        """The usual width of the face."""
+        """The median width of the face."""
         return float(np.median([each.side for each in self.timeline.squares]))
 
     def to_dict(self, span: tuple[float, float]) -> dict[str, Any]:
-        """Plain values for JSON, about the whole `span` of the video."""
+        """Plain values for JSON; visibility covers the whole `span` of the video."""
         first, last = self.span
         return {
             "track": self.track,
@@ -116,14 +137,11 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One movement and its class; `label` may also be `uncertain`, or why there is none.
+    """One movement and its class.
 
-    That is `no micro-expression found`, `no face` or `face too small`.
-
-    `answer = Recognizer.from_pretrained().predict("clip.mp4")`, then `answer.label`, `answer.scores`, `answer.apex_s`,
-    and `answer.all` for every movement; `answer.to_dict()` is plain JSON.
-
-    `scores` are calibrated: they sum to 1, and are empty where nothing was found. Key frames are frame numbers.
+    `label` is the class, `uncertain`, or the reason for having no class: `no micro-expression found`, `no face` or
+    `face too small`. `scores` are calibrated and sum to 1; they are empty if no movement was found. Key frames are
+    frame numbers. `all` holds every movement of the input, and `to_dict()` returns plain values for JSON.
 
     >>> answer = Answer("clip.mp4", "positive", {"negative": 0.2, "positive": 0.8}, onset=11, apex=23, offset=51)
     >>> answer.label, answer.scores["positive"], answer.apex
@@ -140,41 +158,41 @@ class Answer:
     apex_s: float | None = None
     offset_s: float | None = None
     fps: float | None = None
-    frame_count: int | None = None  # frames that were read; `frames` in JSON
-    track: int | None = None  # the person, where faces were followed
-    probability: float | None = None  # of being a micro-expression at all, where it was spotted
+    frame_count: int | None = None  # number of frames read; `frames` in JSON
+    track: int | None = None  # the person, if faces were tracked
+    probability: float | None = None  # that a spotted movement is a micro-expression
     warnings: tuple[str, ...] = ()
-    moved: tuple[RegionMotion, ...] = ()  # the regions that stand out between onset and apex, the strongest first
+    moved: tuple[RegionMotion, ...] = ()  # regions that stand out between onset and apex, strongest first
     strength: float | None = None  # of a spotted movement: displacement at the apex, in % of the face's width
     region: str = ""  # of a spotted movement: where it stands out most
     side: str = ""  # of the person, not of the picture
-    head: float | None = None  # of a spotted movement: how far the head comes and goes with it, in the same unit
+    head: float | None = None  # of a spotted movement: head motion during it, in % of the face's width
     units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
-    rule: str = ""  # of a candidate: what rejected it; empty for what is reported
-    gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
-    turned: int = 0  # quarters counter-clockwise by which the frames were turned
+    rule: str = ""  # of a candidate: why it was rejected; empty if it was reported
+    gaps: tuple[Gap, ...] = ()  # parts of the video without a usable face
+    turned: int = 0  # quarter turns counter-clockwise applied to the frames
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
-    attribution: Attribution | None = None  # how much each patch of the map contributes to the class
+    attribution: Attribution | None = None  # which parts of the map the class depends on
     evidence: Evidence | None = field(default=None, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
-    people: tuple[Person, ...] = field(default=(), repr=False)  # everybody who was followed, by track
-    candidates: tuple["Answer", ...] = field(default=(), repr=False)  # the most probable of what was rejected, if asked
-    all: tuple["Answer", ...] = field(default=(), repr=False)  # every movement of the video, in the order of time
+    people: tuple[Person, ...] = field(default=(), repr=False)  # everyone who was tracked, by track
+    candidates: tuple["Answer", ...] = field(default=(), repr=False)  # the most probable rejected movements, on request
+    all: tuple["Answer", ...] = field(default=(), repr=False)  # every movement of the video, in order of time
 
     @property
     def movements(self) -> tuple["Answer", ...]:
-        """Every movement of the input, in the order of time; none where nothing was found."""
+        """Every movement of the input, in order of time; empty if none was found."""
         return self.all or ((self,) if self.found else ())
 
     @property
     def timelines(self) -> dict[int, Timeline]:
-        """The motion of everybody who was followed, by track."""
+        """The motion of everyone who was tracked, by track."""
         return {each.track: each.timeline for each in self.people}
 
     @property
     def span(self) -> tuple[float, float]:
-        """The seconds in which faces were looked for: from the first frame to the end of the last one."""
+        """The analysed time in seconds, from the first frame to the end of the last."""
         spans = [person.span for person in self.people] + [(gap.first_s, gap.last_s) for gap in self.gaps]
         if not spans:
             return 0.0, 0.0
@@ -182,18 +200,18 @@ class Answer:
 
     @property
     def visible(self) -> Visibility:
-        """In how much of the video which size of movement would have been found, of everybody who was followed."""
+        """How small a movement would have been found in which parts of the video, over everyone who was tracked."""
         return visibility_of([each.timeline for each in self.people], self.span)
 
     @property
     def rejected(self) -> tuple[FaceMovement, ...]:
-        """The movements of everybody that are no micro-expression, in the order of time."""
+        """Everyone's movements that are not micro-expressions, in order of time."""
         others = (each for timeline in self.timelines.values() for each in timeline.others)
         return tuple(sorted(others, key=lambda each: (each.onset, each.track)))
 
     @property
     def best(self) -> str | None:
-        """The class with the highest score, also where the answer is `uncertain`."""
+        """The class with the highest score, even if the answer is `uncertain`."""
         return max(self.scores, key=lambda name: self.scores[name]) if self.scores else None
 
     @property
@@ -203,18 +221,18 @@ class Answer:
 
     @property
     def found(self) -> bool:
-        """Whether there is a movement at all."""
+        """Whether a movement was found."""
         return bool(self.scores)
 
     @property
     def text(self) -> str:
         """What moved, in a sentence: regions and directions, how far, how fast. Left and right are the person's.
 
-        Where nothing was found it says what could not have been seen.
+        If nothing was found, it says how small a movement would have been visible.
         """
         if not self.found:
-            said = f"{self.label[:1].upper()}{self.label[1:]}."
-            return f"{said} {self.visible.text}" if self.visible.text else said
+            label = f"{self.label[:1].upper()}{self.label[1:]}."
+            return f"{label} {self.visible.text}" if self.visible.text else label
         timed = self.onset_s is not None and self.apex_s is not None
         rise = self.apex_s - self.onset_s if timed else None  # type: ignore[operator]
         return describe(self.moved, rise, self.region, self.strength)
@@ -226,26 +244,26 @@ class Answer:
 
     @property
     def unit_text(self) -> str:
-        """The action units in one line: those whose motion stands out, and what the model says beyond it."""
-        shown = [each for each in self.active_units if each.visible is not False]
-        unseen = [each for each in self.active_units if each.visible is False]
+        """The active units in one line, first those whose motion stands out."""
+        visible = [unit for unit in self.active_units if unit.visible is not False]
+        unclear = [unit for unit in self.active_units if unit.visible is False]
         if not self.active_units:
             return "Action units: none is more likely than not"
-        text = f"Action units: {', '.join(map(_unit_words, shown)) or 'none whose motion stands out'}"
-        return f"{text}; less clear in the motion: {', '.join(map(_unit_words, unseen))}" if unseen else text
+        text = f"Action units: {', '.join(map(_unit_words, visible)) or 'none whose motion stands out'}"
+        return f"{text}; less clear in the motion: {', '.join(map(_unit_words, unclear))}" if unclear else text
 
     @property
     def followed(self) -> str:
-        """Who was followed for how many seconds; empty where one person was, for all of the video."""
+        """How many seconds each person was tracked; empty if one person was tracked throughout."""
         first, last = self.span
-        seconds = {each.track: each.timeline.seconds for each in self.people}
+        seconds = {person.track: person.timeline.seconds for person in self.people}
         if not seconds or (len(seconds) == 1 and min(seconds.values()) >= WHOLE * (last - first)):
             return ""
-        each = [f"person {track} for {length:.1f} s" for track, length in seconds.items()]
-        return f"followed: {', '.join(each)}, of {last - first:.1f} s"
+        lengths = ", ".join(f"person {track} for {length:.1f} s" for track, length in seconds.items())
+        return f"followed: {lengths}, of {last - first:.1f} s"
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """The picture of why, a matplotlib figure; with `path` it is written there too."""
+        """Draw the explanation as a matplotlib figure, and save it if `path` is given."""
         from epir.recognition.timeline import draw_timeline
         from epir.recognition.why import draw_why, save_picture
 
@@ -255,19 +273,19 @@ class Answer:
         return figure
 
     def events(self, *, every: bool = False) -> "pd.DataFrame":
-        """One row per movement: key frames, class, scores, units, words; with `every` also the rejected ones."""
+        """One row per movement: key frames, class, scores, units, text; with `every`, rejected movements too."""
         from epir.recognition.events import events_table
 
         return events_table(self, every=every)
 
     def frames(self) -> "pd.DataFrame":
-        """One row per frame that shows the face: time, face, head motion, motion of every region, movement."""
+        """One row per frame that shows a face: time, crop, head motion, motion of every region, movement."""
         from epir.recognition.events import frames_table
 
         return frames_table(self)
 
     def _repr_png_(self) -> bytes | None:
-        """The picture of why in a notebook; nothing where there is nothing to draw."""
+        """The figure of `plot` in a notebook; None if there is nothing to draw."""
         if not self.found and self.timeline is None:
             return None
         picture = io.BytesIO()
@@ -275,7 +293,7 @@ class Answer:
         return picture.getvalue()
 
     def to_dict_of_all(self) -> dict[str, Any]:
-        """The answer with every movement, and what was rejected and why, as plain values for JSON."""
+        """The answer with every movement, rejected ones with their reasons, as plain values for JSON."""
         candidates = [{**each.to_dict(), "class": each.best, "rule": each.rule} for each in self.candidates]
         return {
             **self.to_dict(),
@@ -287,7 +305,7 @@ class Answer:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the pixels, as plain values for JSON."""
+        """Everything but the pixels, as plain values for JSON."""
         tokens = self.tokens
         key_frames = [f"{key}{unit}" for unit in ("", "_s") for key in KEYS]
         spotted = ("track", "probability", "strength", "region", "side", "head")
@@ -313,8 +331,8 @@ def _lists(values: Any) -> Any:
     return [_lists(each) for each in values] if isinstance(values, tuple) else values
 
 
-def units_text(units: Iterable[ActionUnit]) -> str:
-    """Action units as annotators write them, by number: `4+L14`."""
+def facs_text(units: Iterable[ActionUnit]) -> str:
+    """Action units as annotators write them, sorted by number: `4+L14`."""
     letters = {"both": "", "left": "L", "right": "R"}
     return "+".join(f"{letters[each.side]}{each.number}" for each in sorted(units, key=lambda each: each.number))
 
@@ -324,7 +342,7 @@ def _unit_words(unit: ActionUnit) -> str:
 
 
 def rejected_values(movement: FaceMovement) -> dict[str, Any]:
-    """A movement that is no micro-expression, and why, as plain values; the side is the person's."""
+    """A rejected movement and its reason as plain values; the side is the person's."""
     return {
         "reason": movement.kind,
         "probability": round(movement.probability, 4),

@@ -1,4 +1,4 @@
-"""Many inputs in one call, each failing alone."""
+"""Answer many inputs in one call; an input that fails does not stop the others."""
 
 import glob
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from epir.recognition.source import is_picture, source_name, source_paths
 
 @dataclass(frozen=True)
 class Batch:
-    """What became of each input."""
+    """The answers and errors of many inputs."""
 
     answers: tuple[Answer, ...]
-    errors: tuple[tuple[str, EpirError], ...]  # name of the input, and why it failed
+    errors: tuple[tuple[str, EpirError], ...]  # by name of the input
     written: tuple[Path, ...] = ()
-    stopped: BaseException | None = None  # by Ctrl-C or SIGTERM: inputs after these were not looked at
+    stopped: BaseException | None = None  # Ctrl-C or SIGTERM, after which no further input was read
 
     def to_dict(self) -> dict[str, Any]:
-        """Answers and errors as plain values for JSON; an answer holds every movement."""
+        """Plain values for JSON; an answer holds every movement."""
         return {
             "answers": [answer.to_dict_of_all() for answer in self.answers],
             "errors": error_values(self.errors),
@@ -36,7 +36,7 @@ class Batch:
 
 
 def error_values(errors: Sequence[tuple[str, EpirError]]) -> list[dict[str, str]]:
-    """Inputs without an answer and why, as plain values."""
+    """The failed inputs and their errors as plain values."""
     return [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in errors]
 
 
@@ -50,10 +50,10 @@ def answer_all(
     progress: Progress | None = None,
     **options: Any,
 ) -> Batch:
-    """Answer for every input; patterns are spelt out, pictures are taken in pairs (onset, apex).
+    """Answer every input; glob patterns are expanded, and pictures form pairs (onset, apex).
 
-    `options` are those of `Recognizer.predict`. A folder in `out` is claimed before its input is looked at. What stops
-    the batch is kept in `stopped`, beside the answers that were ready.
+    `options` are those of `Recognizer.predict`. With `out`, each input gets a folder there, which is claimed before
+    the input is read. A batch that Ctrl-C or SIGTERM stops returns the answers so far.
     """
     times = {name: options.get(name) for name in ("start", "end")}
     progress = progress or Silent()
@@ -63,17 +63,19 @@ def answer_all(
     gathered = gather_inputs(inputs)
     for number, source in enumerate(gathered, start=1):
         try:
-            told = PrefixedProgress(progress, Path(source_paths(source)[0]).name, number, len(gathered))
+            prefixed = PrefixedProgress(progress, Path(source_paths(source)[0]).name, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
                     stem = Path(source if isinstance(source, str) else source[1]).stem or "answer"
                     folder = Path(out) / unused_name(stem, names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(source)))
-                answer = recognizer.predict(source, **options, progress=told)
+                answer = recognizer.predict(source, **options, progress=prefixed)
                 if out is not None:
-                    written += write_outputs(source, answer, folder, **times, every=every, force=force, progress=told)
+                    written += write_outputs(
+                        source, answer, folder, **times, every=every, force=force, progress=prefixed
+                    )
             answers.append(answer)
-        except (EpirError, OSError) as error:  # of the machine or the file: the next input may be spared
+        except (EpirError, OSError) as error:  # the next input may still succeed
             known = error if isinstance(error, EpirError) else machine_fault(error)
             errors.append((source_name(source), known))
         except (KeyboardInterrupt, SystemExit) as stop:
@@ -83,36 +85,36 @@ def answer_all(
 
 
 class PrefixedProgress:
-    """Progress of one input among several: its tasks begin with `3 of 10, NAME: `."""
+    """Progress of one input among several: the names of its tasks begin with `3 of 10, NAME: `."""
 
     def __init__(self, progress: Progress, name: str, number: int, count: int) -> None:
         self._progress = progress
-        self._head = f"{number} of {count}, {name}: " if count > 1 else ""
+        self._prefix = f"{number} of {count}, {name}: " if count > 1 else ""
 
     def start(self, task: str, total: int) -> None:
-        """A task of this input begins."""
-        self._progress.start(f"{self._head}{task}", total)
+        """Begin a task of this input."""
+        self._progress.start(f"{self._prefix}{task}", total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps of it are done."""
+        """Count finished steps of the task."""
         self._progress.advance(steps, note)
 
     def finish(self) -> None:
-        """The task has ended."""
+        """End the task."""
         self._progress.finish()
 
 
 def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str]]:
-    """The inputs with patterns spelt out and pictures in pairs, in the order given.
+    """The inputs in order, with glob patterns expanded and pictures paired.
 
-    A pattern that matches nothing and a picture that is left over stay as they are: reading them says what is wrong.
+    A pattern without matches and a picture without a partner stay unchanged: reading them reports the error.
     """
     gathered: list[str | tuple[str, str]] = []
     waiting: str | None = None
-    for each in inputs:
-        is_pattern = glob.has_magic(each) and not Path(each).exists()
-        matches = sorted(glob.glob(each, recursive=True)) if is_pattern else []
-        for path in matches or [each]:
+    for name in inputs:
+        is_pattern = glob.has_magic(name) and not Path(name).exists()
+        matches = sorted(glob.glob(name, recursive=True)) if is_pattern else []
+        for path in matches or [name]:
             if not is_picture(path):
                 gathered.append(path)
             elif waiting is None:
@@ -124,7 +126,7 @@ def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str]]:
 
 
 def unused_name(stem: str, used: set[str]) -> str:
-    """The stem, or `stem-2`, `stem-3` and so on where it is used; the name is used from now on."""
+    """The stem, or `stem-2`, `stem-3` and so on if it is taken; adds the name to `used`."""
     name, number = stem, 2
     while name in used:
         name, number = f"{stem}-{number}", number + 1

@@ -1,4 +1,4 @@
-"""What the user should know before believing an answer, in plain words."""
+"""Warnings about the input that make an answer less reliable."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from epir.faces.tracking import TOO_SMALL, Gap
 from epir.frames.pace import Pace
 from epir.frames.reader import ASSUMED_RATE
 
-LOW_RATE = 50.0  # frames a second: below, a movement may span two frames or fewer
-STRONG_HEAD = 0.04  # of the face, between onset and apex
-HARDLY_MOVED = 0.002  # of the face: as much as noise
-LEAST_GAP = 0.25  # seconds without a face that are worth a note
-MOST_NOTES = 3  # about such gaps
+LOW_RATE = 50.0  # frames a second: below this, a movement may span two frames or fewer
+STRONG_HEAD = 0.04  # share of the face's width, between onset and apex
+HARDLY_MOVED = 0.002  # share of the face's width: the level of noise
+LEAST_GAP = 0.25  # seconds: shorter gaps are not reported
+MOST_GAPS = 3  # gaps that are listed
 
 
 def frame_rate_warnings(fps: float | None) -> list[str]:
-    """Words about the frame rate; None where it is not known."""
+    """Warn about a low or an unknown (None) frame rate."""
     if fps is None:
-        return [f"the frame rate is not known: {ASSUMED_RATE:g} frames a second were assumed (say --fps)"]
+        return [f"the frame rate is unknown: {ASSUMED_RATE:g} frames a second assumed (set it with --fps)"]
     if fps < LOW_RATE:
         return [
             f"the frame rate is low: at {fps:.3g} frames a second (under {LOW_RATE:g}) brief movements span few frames"
@@ -26,60 +26,60 @@ def frame_rate_warnings(fps: float | None) -> list[str]:
 
 
 def pace_warnings(pace: Pace, varying: tuple[float, float] | None) -> list[str]:
-    """Words about frames that repeat, and about a rate that varies."""
-    words = []
+    """Warn about repeated frames, and about a frame rate that varies within the range `varying`."""
+    warnings = []
     if pace.repeats:
-        words.append(
-            f"frames repeat: of {pace.stored:.4g} frames a second the camera took {pace.fps:.3g}, "
-            "and the others were left out"
+        warnings.append(
+            f"frames repeat: of {pace.stored:.4g} frames a second the camera took {pace.fps:.3g}; "
+            "the copies were ignored"
         )
     if varying is not None:
-        words.append(
-            f"the frame rate varies, from {varying[0]:.3g} to {varying[1]:.3g} frames a second: "
-            "the time of each frame was used"
+        warnings.append(
+            f"the frame rate varies from {varying[0]:.3g} to {varying[1]:.3g} frames a second: "
+            "the time stamp of each frame was used"
         )
-    return words
+    return warnings
 
 
 def face_warnings(width: float, faces: int) -> list[str]:
-    """Words about the width of the face, in px between the temples, and about other people."""
-    words = []
+    """Warn about a small face (width in px between the temples) and about other people."""
+    warnings = []
     if width < RELIABLE_FACE:
-        words.append(
+        warnings.append(
             f"the face is small: {width:.0f} px between the temples; answers are less reliable below "
-            f"{RELIABLE_FACE:.0f} px, and below {LEAST_FACE:.0f} px there are none"
+            f"{RELIABLE_FACE:.0f} px and impossible below {LEAST_FACE:.0f} px"
         )
     if faces > 1:
-        words.append(f"there are several faces: {faces} were seen, and one was looked at (--faces all looks at each)")
-    return words
+        warnings.append(f"there are several faces: {faces} detected, one analysed (--faces all analyses every face)")
+    return warnings
 
 
 def gap_warnings(gaps: Sequence[Gap], least_face: float) -> list[str]:
-    """Words about the parts of a video without a face that could be used."""
-    told = [gap for gap in gaps if gap.last_s - gap.first_s >= LEAST_GAP]
-    words = [_gap(gap, least_face) for gap in told[:MOST_NOTES]]
-    if len(told) > MOST_NOTES:
-        words.append(f"there are {len(told) - MOST_NOTES} more parts without a face that could be used")
-    return words
+    """Warn about the parts of a video without a usable face."""
+    long = [gap for gap in gaps if gap.last_s - gap.first_s >= LEAST_GAP]
+    warnings = [_gap_warning(gap, least_face) for gap in long[:MOST_GAPS]]
+    if len(long) > MOST_GAPS:
+        warnings.append(f"{len(long) - MOST_GAPS} more parts of the video have no usable face")
+    return warnings
 
 
 def motion_warnings(head: float, skin: float) -> list[str]:
-    """Words about the motion between onset and apex, both as shares of the face's width."""
-    words = []
+    """Warn about strong head motion or a still face between onset and apex; both are shares of the face's width."""
+    warnings = []
     if head > STRONG_HEAD:
-        words.append(f"the head moves strongly: by {100 * head:.0f} % of the face between onset and apex")
+        warnings.append(f"the head moves strongly: by {100 * head:.0f} % of the face between onset and apex")
     if skin < HARDLY_MOVED:
-        words.append("the face hardly moves between onset and apex: the answer rests on noise")
-    return words
+        warnings.append("the face hardly moves between onset and apex: the answer rests on noise")
+    return warnings
 
 
-def _gap(gap: Gap, least_face: float) -> str:
+def _gap_warning(gap: Gap, least_face: float) -> str:
     where = f"from {gap.first_s:.1f} to {gap.last_s:.1f} s (frames {gap.first} to {gap.last})"
     if gap.reason == TOO_SMALL and gap.width is not None:
-        return f"{too_small_warning(gap.width, least_face)}, {where}"
+        return too_small_warning(gap.width, least_face, f" {where}")
     return f"no face {where}"
 
 
-def too_small_warning(width: float, least_face: float) -> str:
-    """Words about a face of which nothing can be said."""
-    return f"face too small: {width:.0f} px between the temples, where {least_face:.0f} px or more are needed"
+def too_small_warning(width: float, least_face: float, where: str = "") -> str:
+    """Say that a face is too small for an answer."""
+    return f"face too small{where}: {width:.0f} px between the temples; at least {least_face:.0f} px are needed"

@@ -1,9 +1,9 @@
-"""Many videos -> one events.csv, in parallel; run again, it goes on where it stopped.
+"""Answer many videos in parallel and collect the movements in one events.csv; a second run resumes it.
 
-Rows are written every few seconds, in the order of the inputs. Each carries a digest of the model and the settings, the
-identity of its input and a digest of the input's rows: a table never mixes the answers of two models, and an input that
-has changed, or whose rows were edited, is answered again. Inputs that failed have their error in the table and are
-tried again.
+Rows are written every few seconds, in the order of the inputs. Each row carries a digest of the model and settings, the
+identity of its input and a digest of all rows of that input. So a table never mixes two models, and an input is
+answered again if it has changed or its rows were edited. Inputs that failed have a row with their error, and a second
+run retries them.
 """
 
 import csv
@@ -29,8 +29,8 @@ from epir.recognition.events import ERROR, REPORTED, event_columns, event_rows
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import source_name, source_paths
 
-EVERY = 2.0  # seconds between two writings of the table
-VERSION = 3  # of the rows; raise it when the code gives other answers
+EVERY = 2.0  # seconds after which the table is written again
+VERSION = 3  # of the rows; increase it when the code changes the answers
 INPUT, DIGEST = "input", "digest"  # columns: the identity of the input, and the digest of its rows
 
 Source = str | tuple[str, str]
@@ -39,7 +39,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class CollectOptions:
-    """What an answer depends on besides its input; texts and numbers as on the command line."""
+    """The options that an answer depends on, as on the command line."""
 
     model: str | None = None
     backend: str | None = None
@@ -50,17 +50,17 @@ class CollectOptions:
     start: float | None = None
     end: float | None = None
     faces: str = "largest"
-    every: bool = False  # also the rejected movements
-    candidates: float = 0.0  # a minute
+    every: bool = False  # include rejected movements
+    candidates: float = 0.0  # per minute
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What became of a collection."""
+    """The table and what this call added to it."""
 
     table: Path
-    answered: int  # inputs, now
-    known: int  # inputs that were in the table already
+    answered: int  # inputs, in this call
+    known: int  # inputs that the table already held
     movements: int  # micro-expressions in the whole table
     errors: tuple[tuple[str, EpirError], ...]
 
@@ -80,9 +80,9 @@ def collect_events(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Collected:
-    """Answer for every input that `table` does not hold yet; `workers=None` takes one process per core.
+    """Answer every input that `table` does not hold yet; `workers=None` takes one process per core.
 
-    `engine` is another way to say where: `Engine("ray", address="10.0.0.1:6379")`, with the inputs on a disk that all
+    `engine` can run the work elsewhere: `Engine("ray", address="10.0.0.1:6379")`, with the inputs on a disk that all
     nodes see.
     """
     table, options, progress = Path(table), options or CollectOptions(), progress or Silent()
@@ -92,16 +92,16 @@ def collect_events(
     columns = [*event_columns(labels), "error", "settings", INPUT, DIGEST]
     sources = videos_of(inputs)
     errors: list[tuple[str, EpirError]] = []
-    with claimed_file(table, force=True, inputs=sources):  # a table that this command wrote is gone on with
+    with claimed_file(table, force=True, inputs=sources):  # continue a table that this command wrote
         rows = _read(table, columns, None if force else state) if table.exists() else {}
-        wanted = {source_name(each): each for each in gather_inputs(sources)}
-        identities = {name: _identity(each) for name, each in wanted.items()}  # before the work, not after it
+        by_name = {source_name(source): source for source in gather_inputs(sources)}
+        identities = {name: _identity(source) for name, source in by_name.items()}  # before the work, not after it
         known = _up_to_date(rows, identities, columns)
-        left = {name: each for name, each in wanted.items() if name not in known}
+        missing = {name: source for name, source in by_name.items() if name not in known}
         written, done = time.monotonic(), 0
-        progress.start("videos", len(left))
+        progress.start("videos", len(missing))
         try:
-            jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may start in another folder
+            jobs = [(name, _absolute(source)) for name, source in missing.items()]  # workers may start elsewhere
             shared = (options, pack_model(options.model)) if engine.is_cluster else (options,)
             for name, answered, error in engine.run(_answer, jobs, *shared, files=_files):
                 if error is not None:
@@ -109,23 +109,23 @@ def collect_events(
                     answered = [{"status": ERROR, "file": name, "error": error.problem}]
                 rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in answered], columns)
                 done += 1
-                progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
+                progress.advance(note=f"{Path(name).name}, {done} of {len(missing)}")
                 if time.monotonic() - written > EVERY:
-                    _write(table, columns, rows, list(wanted))
+                    _write(table, columns, rows, list(by_name))
                     written = time.monotonic()
-        finally:  # also after Ctrl-C: what is done is done
-            _write(table, columns, rows, list(wanted))
+        finally:  # keep what is done, also after Ctrl-C
+            _write(table, columns, rows, list(by_name))
             progress.finish()
-    movements = sum(_text(row.get("status")) == REPORTED for each in rows.values() for row in each)
-    return Collected(table, len(left) - len(errors), len(known), movements, tuple(errors))
+    movements = sum(row["status"] == REPORTED for of_input in rows.values() for row in of_input)
+    return Collected(table, len(missing) - len(errors), len(known), movements, tuple(errors))
 
 
 def videos_of(inputs: Iterable[str]) -> list[str]:
-    """The inputs, in which a folder that holds videos stands for these, also those of its subfolders."""
+    """The inputs, with each folder replaced by the videos in it and its subfolders, if it has any."""
     videos: list[str] = []
-    for each in inputs:
-        inside = Path(each).rglob("*") if Path(each).is_dir() else ()
-        videos += sorted(str(path) for path in inside if path.suffix.lower() in VIDEO_ENDINGS) or [each]
+    for name in inputs:
+        inside = Path(name).rglob("*") if Path(name).is_dir() else ()
+        videos += sorted(str(path) for path in inside if path.suffix.lower() in VIDEO_ENDINGS) or [name]
     return videos
 
 
@@ -135,7 +135,7 @@ def _absolute(source: Source) -> Source:
 
 
 def _files(job: tuple[str, Source]) -> list[Path]:
-    """What a node of a cluster must see."""
+    """The files that a cluster node must be able to read."""
     return [Path(path) for path in source_paths(job[1])]
 
 
@@ -163,7 +163,7 @@ def _answer(
 
 @cache
 def _model(options: CollectOptions, packed: PackedModel | None = None) -> Recognizer:
-    """The recognizer of this process."""
+    """The recognizer, loaded once per process."""
     return Recognizer.from_pretrained(
         options.model if packed is None else packed.unpack(),
         backend=options.backend,  # type: ignore[arg-type]
@@ -174,7 +174,7 @@ def _model(options: CollectOptions, packed: PackedModel | None = None) -> Recogn
 
 
 def _state(options: CollectOptions) -> str:
-    """A digest of the model's files and of the settings."""
+    """A digest of the model's files and the options."""
     place = find_folder(options.model)
     files = [place] if place.is_file() else sorted(p for p in place.iterdir() if p.suffix in (".json", ".safetensors"))
     weights = {path.name: file_digest(path) for path in files}
@@ -182,18 +182,18 @@ def _state(options: CollectOptions) -> str:
 
 
 def _identity(source: Source) -> str:
-    """What changes when the input does."""
+    """A digest that changes with the input's files."""
     return digest([file_identity(Path(path)) for path in source_paths(source)])
 
 
 def _signed(rows: Rows, columns: Sequence[str]) -> Rows:
-    """The rows of one input, as texts, each with the digest of all."""
+    """The rows of one input as text, each with the digest of all of them."""
     texts = [{name: _text(row.get(name)) for name in columns if name != DIGEST} for row in rows]
     return [{**row, DIGEST: digest(texts)} for row in texts]
 
 
 def _up_to_date(rows: dict[str, Rows], identities: Mapping[str, str], columns: Sequence[str]) -> list[str]:
-    """The inputs whose answers in the table are used; warns of the others that are there."""
+    """The inputs whose rows in the table can be used; warns about rows that changed."""
     edited = {name for name, each in rows.items() if each != _signed(each, columns)}
     changed = {name for name in rows.keys() & identities.keys() if rows[name][0][INPUT] != identities[name]}
     failed = {name for name, each in rows.items() if any(row["error"] for row in each)}
@@ -202,7 +202,7 @@ def _up_to_date(rows: dict[str, Rows], identities: Mapping[str, str], columns: S
         if again:
             warnings.warn(f"{_listed(again)} {reason}: answered again", EpirWarning, stacklevel=3)
         if kept:
-            warnings.warn(f"{_listed(kept)} {reason}, and is no input of this call: kept", EpirWarning, stacklevel=3)
+            warnings.warn(f"{_listed(kept)} {reason} but is not an input: kept", EpirWarning, stacklevel=3)
     return [name for name in identities if name in rows and name not in changed | edited | failed]
 
 
@@ -212,8 +212,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, Rows]:
-    """The rows of a table by input, none without `state`; refuses one that was made in another way, and other files."""
-    fix = "choose another name; it is left as it is"
+    """The rows of a table by input; without `state`, only check that this command wrote it."""
+    fix = "choose another name; the file stays unchanged"
     reader = csv.DictReader(io.StringIO(read_text(table, error=EpirError, fix=fix), newline=""))
     try:
         written = list(reader)
@@ -225,8 +225,8 @@ def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, R
         return {}
     if any(row["settings"] != state for row in written):
         raise EpirError(
-            f"{table} was made with another model or other settings",
-            fix="give the same ones, choose another name, or add --force to replace it",
+            f"{table} was written with another model or other settings",
+            fix="use the same ones, choose another name, or add --force to replace it",
         )
     rows: dict[str, Rows] = {}
     for row in written:
@@ -235,7 +235,7 @@ def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, R
 
 
 def _write(table: Path, columns: Sequence[str], rows: dict[str, Rows], order: Sequence[str]) -> None:
-    """Write all rows in one step: those of earlier inputs first, then in the order of the inputs."""
+    """Write all rows atomically: first those of earlier calls, then in the order of the inputs."""
     names = [name for name in rows if name not in order] + [name for name in order if name in rows]
     write_text(table, csv_text(columns, ([row[each] for each in columns] for name in names for row in rows[name])))
 

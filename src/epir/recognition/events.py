@@ -1,6 +1,6 @@
-"""Answers as tables: events, frames, and lines for a terminal.
+"""Answers as tables of events and frames, and as lines for the terminal.
 
-Left and right are those of the person. An event is a movement, or what was taken for none and why.
+Left and right are the person's. An event is a reported or a rejected movement.
 
 Axes: n frames, R regions
 """
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from epir.core.words import percent
-from epir.recognition.answer import KEYS, Answer, rejected_values, units_text
+from epir.recognition.answer import KEYS, Answer, facs_text, rejected_values
 from epir.spotting.regions import OTHER_SIDE, REGIONS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REPORTED, REJECTED, NONE, ERROR = "reported", "rejected", "none", "error"  # of a row
+REPORTED, REJECTED, NONE, ERROR = "reported", "rejected", "none", "error"  # status of a row
 HEAD = ("status", "file", "movement", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps", "class")
 TAIL = ("probability", "units", "strength", "region", "side", "head", "text", "reason", "warnings")
 FRAME_HEAD = ("file", "frame", "time_s", "track", "face_x", "face_y", "face_side", "face_angle", "head")
@@ -28,9 +28,10 @@ LINE_COLUMNS = ("input", "track", *KEYS, "probability", "answer", "score", "all 
 
 
 def event_rows(answer: Answer, labels: Sequence[str] = (), *, every: bool = False) -> list[dict[str, Any]]:
-    """One row per movement in the order of time; a video without any has a row too. `labels` are the classes.
+    """One row per movement in order of time; a video without movements has one row. `labels` are the classes.
 
-    `status` is `reported`, `rejected` or `none`. Candidates are among the rejected ones; `every` adds all of these.
+    `status` is `reported`, `rejected` or `none`. Candidates have the status `rejected`; `every` adds all other rejected
+    movements.
     """
     listed = (answer, *answer.all, *answer.candidates)
     classes = list(labels) or list(next((each.scores for each in listed if each.scores), {}))
@@ -62,7 +63,7 @@ def events_table(answer: Answer, labels: Sequence[str] = (), *, every: bool = Fa
 
 
 def table_of(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> "pd.DataFrame":
-    """Rows of events as a DataFrame, with whole numbers where some may be missing."""
+    """Rows of events as a DataFrame; integer columns may have missing values."""
     import pandas as pd
 
     whole: dict[Any, Any] = {name: "Int64" for name in ("movement", "track", *KEYS)}
@@ -70,9 +71,10 @@ def table_of(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> "pd.Data
 
 
 def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
-    """One row per frame that shows the face, for each person: time, face, head, motion by region, movement.
+    """One row per person and frame that shows the face: time, crop, head motion, motion by region, movement.
 
-    Motion is how far a part is from its rest, in % of the face's width; empty where nothing was spotted.
+    Motion is the distance from the resting position, in % of the face's width. The table is empty if the key frames
+    were given.
     """
     import pandas as pd
 
@@ -98,7 +100,10 @@ def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
 
 
 def answer_lines(answers: Sequence[Answer]) -> list[str]:
-    """A table with one line per movement, what moved in words, and notes below; tracks where there are several."""
+    """A table with one line per movement, then what moved in words, then the warnings.
+
+    The track is shown if there are several.
+    """
     if not answers:
         return []
     every = [each for answer in answers for each in (answer.all or (answer,))]
@@ -114,10 +119,8 @@ def answer_lines(answers: Sequence[Answer]) -> list[str]:
             lines.append(f"{answer.input}: {seen}" if len(answers) > 1 else seen)
         lines += _candidate_lines(answer)
     for answer in answers:
-        said: list[str] = []
-        for each in answer.all or (answer,):
-            said += [word for word in each.warnings if word not in said]
-        lines += [f"note: {answer.input}: {word}" for word in (*said, *([answer.followed] if answer.followed else []))]
+        notes = dict.fromkeys(warning for each in answer.all or (answer,) for warning in each.warnings)
+        lines += [f"note: {answer.input}: {note}" for note in (*notes, answer.followed) if note]
     return lines
 
 
@@ -136,7 +139,7 @@ def _moved_lines(answer: Answer, *, named: bool) -> list[str]:
 
 
 def _candidate_lines(answer: Answer) -> list[str]:
-    """The candidates, the most probable first: when, how probable, which rule, what the model makes of it."""
+    """The candidates, most probable first: apex, probability, reason for rejection, class and what moved."""
     ranked = sorted(answer.candidates, key=lambda each: -(each.probability or 0.0))
     return [
         f"candidate, apex {_key_cell(each.apex, each.apex_s)}: probability {each.probability:.2f}, "
@@ -152,7 +155,7 @@ def _key_cell(number: int | None, seconds: float | None) -> str:
 
 
 def _row(answer: Answer, classes: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
-    """A row with every column; what is not said is empty."""
+    """A row with every column; columns without a value are empty."""
     empty: dict[str, Any] = dict.fromkeys(event_columns(classes))
     empty |= {"file": answer.input, "fps": answer.fps, "units": "", "region": "", "side": "", "text": "", "reason": ""}
     return empty | {"warnings": "; ".join(answer.warnings)} | values
@@ -169,7 +172,7 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
         "track": answer.track,
         "class": answer.best if answer.rule else answer.label,
         "probability": answer.probability,
-        "units": units_text(answer.active_units),
+        "units": facs_text(answer.active_units),
         "strength": answer.strength,
         "region": region,
         "side": side,
@@ -181,7 +184,7 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def _at(number: int, events: Sequence[dict[str, Any]]) -> int | None:
-    """The movement that a frame belongs to; one that was not rejected where there are two."""
+    """The movement that a frame belongs to; a reported one takes precedence."""
     covering = [row for row in events if row["offset"] is not None and row["onset"] <= number <= row["offset"]]
     best = min(covering, key=lambda row: row["status"] == REJECTED, default=None)
     return None if best is None else int(best["movement"])

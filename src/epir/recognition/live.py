@@ -1,7 +1,7 @@
-"""The frames of a camera, one after the other -> answers as soon as movements are certain.
+"""Answers for a running camera, as soon as movements are certain.
 
-The same tracker, spotter and model as for a video: frames that are pushed here give the answers of `predict` for a file
-that holds them. A movement is certain two to four seconds after it.
+The tracker, spotter and model are those of a video: pushing frames here gives the same answers as `predict` on a file
+with these frames. A movement is certain after two to four seconds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,21 @@ from epir.recognition.recognizer import Recognizer
 from epir.spotting.spotter import GAP
 from epir.spotting.timeline import Timeline
 
-LONGEST_START = 2.0  # seconds of frames after which the rate is taken as measured
+LONGEST_START = 2.0  # seconds after which the frame rate counts as measured
 NAME = "camera"
 
 
 class LiveAnswer(NamedTuple):
-    """One movement of a camera, and where the face was."""
+    """One movement seen by a camera, and where the face was."""
 
     answer: Answer
     crop: Crop  # of the frames
 
 
 class LiveStream:
-    """One camera; `push` its frames, `close` returns the last answers.
+    """One camera: `push` its frames; `close` returns the last answers.
 
-    The first frames are held back until the rate of the camera is known.
+    The first frames are held back until the frame rate is known.
     """
 
     def __init__(self, recognizer: Recognizer, faces: Literal["largest", "all"] = "largest") -> None:
@@ -40,11 +40,11 @@ class LiveStream:
         self._pass: OnePass | None = None
         self._fresh: Freshness | None = None
         self._reported: dict[int, int] = {}  # entries of each person's timeline that were reported
-        self.fps: float | None = None  # of the camera, once it is known
+        self.fps: float | None = None  # of the camera, once known
         self.coverage = Coverage()
 
     def push(self, frame: Frame) -> list[LiveAnswer]:
-        """Take the next frame; returns the answers for the movements that have become certain."""
+        """Take the next frame and return the answers for movements that have become certain."""
         if self._pass is not None:
             return self._take([frame])
         self._first.append(frame)
@@ -53,19 +53,19 @@ class LiveStream:
         return []
 
     def close(self) -> list[LiveAnswer]:
-        """The answers for the last seconds."""
+        """Return the answers for the last seconds."""
         answers = self._begin() if self._pass is None and len(self._first) > 1 else []
         return answers if self._pass is None else answers + self._answers(self._pass.close())
 
     @property
     def face(self) -> str:
-        """What is known of the face in the latest frame: `` (followed), `no face` or `face too small`."""
+        """Why the latest frame has no tracked face, `no face` or `face too small`; empty if it has one."""
         if self._pass is None or not self._pass.tracker.is_without:
             return ""
         return TOO_SMALL if self._pass.tracker.gaps[-1].reason == TOO_SMALL else NO_FACE
 
     def new_motion(self) -> list[tuple[int, Timeline, int]]:
-        """Every person whose timeline has grown since the last call: track, timeline, index of the first new entry."""
+        """The timelines that have grown since the last call: track, timeline, index of the first new entry."""
         grown: list[tuple[int, Timeline, int]] = []
         for track, timeline in self._pass.timelines().items() if self._pass is not None else ():
             first = self._reported.get(track, 0)
@@ -97,9 +97,9 @@ class LiveStream:
 
 
 class Coverage:
-    """How much of the time was analysed: frames that follow each other closely enough for the spotter."""
+    """How much of the time was analysed: frames must follow each other closely enough for the spotter."""
 
-    WINDOW = 5.0  # seconds over which the rate is taken
+    WINDOW = 5.0  # seconds over which the frame rate is averaged
 
     def __init__(self) -> None:
         self.gap = GAP  # seconds between two frames beyond which the time between them is not analysed

@@ -1,4 +1,4 @@
-"""One movement as the network sees it: the pictures of its key frames -> a map, as `epir prepare` computes it.
+"""The map of one movement, computed from its key frames as `epir prepare` computes it.
 
 Axes: S map size, h pixels of the face
 """
@@ -27,21 +27,21 @@ from epir.recognition import caution
 from epir.recognition.answer import Evidence
 from epir.recognition.onepass import PATCH, ShownFace, SpottedMovement, Watch
 from epir.recognition.source import ArrayFrames
-from epir.spotting.settings import LONGEST
+from epir.spotting.decision import LONGEST
 from epir.spotting.timeline import FaceMovement
 from epir.spotting.words import RegionMotion, moving_regions
 
 
 class NoFace(Exception):
-    """There is no face that could be used; `reason` is the answer."""
+    """The frame shows no usable face; `reason` becomes the label of the answer."""
 
-    def __init__(self, reason: str, words: Sequence[str] = ()) -> None:
+    def __init__(self, reason: str, *warnings: str) -> None:
         super().__init__(reason)
-        self.reason, self.words = reason, list(words)
+        self.reason, self.warnings = reason, warnings
 
 
 class FrameTime(NamedTuple):
-    """The number and the time of a frame, without its pixels."""
+    """The number and time of a frame, without its pixels."""
 
     number: int
     seconds: float
@@ -49,21 +49,21 @@ class FrameTime(NamedTuple):
 
 @dataclass
 class MovementMap:
-    """The map of one movement, what it was made from, and words about it."""
+    """The map of one movement, with the pixels and measures that the answer needs."""
 
     onset: FrameTime
     apex: FrameTime
     map: np.ndarray  # (3, S, S) float32
     evidence: Evidence | None
-    moved: tuple[float, float]  # head and skin, as shares of the face's width
-    regions: tuple[RegionMotion, ...]  # that stand out
-    words: list[str]
+    moved: tuple[float, float]  # displacement of head and skin, as shares of the face's width
+    regions: tuple[RegionMotion, ...]  # regions that stand out
+    warnings: list[str]
     offset: FrameTime | None = None
-    spotted: FaceMovement | None = None  # what the spotter says about it; None where the key frames were given
+    spotted: FaceMovement | None = None  # None if the user gave the key frames
 
 
 def movement_map(onset: Frame, apex: Frame, crop: Crop, recipe: FlowRecipe, size: int) -> MovementMap:
-    """The map between two frames under one crop."""
+    """The map of size `size` between two frames under one crop."""
     faces = [cut_face(each.pixels, crop, recipe) for each in (onset, apex)]
     flow = without_border(flow_between(faces[0], faces[1], recipe), recipe)  # (h, h, 2)
     border = recipe.flow.border
@@ -75,13 +75,13 @@ def movement_map(onset: Frame, apex: Frame, crop: Crop, recipe: FlowRecipe, size
         evidence=Evidence(inner[0], inner[1], flow),
         moved=_head_and_skin(flow),
         regions=moving_regions(flow),
-        words=[],
+        warnings=[],
     )
 
 
 def spotted_map(spotted: SpottedMovement, recipe: FlowRecipe, size: int) -> MovementMap:
-    """The map of a spotted movement, as `epir prepare` computes it: the face is detected again at its onset."""
-    onset, apex = spotted.patches  # of one size: those of another crop are laid on the onset's
+    """The map of a spotted movement; as in `epir prepare`, the face is detected at the onset."""
+    onset, apex = spotted.patches  # the apex is aligned with the onset
     crop = onset.place(spotted.onset.crop)
     face = None if recipe.face.detector == "none" else face_near(onset.pixels, crop)
     if face is not None:
@@ -89,7 +89,7 @@ def spotted_map(spotted: SpottedMovement, recipe: FlowRecipe, size: int) -> Move
     before = Frame(spotted.onset.number, spotted.onset.seconds, onset.pixels)
     after = Frame(spotted.apex.number, spotted.apex.seconds, apex.pixels)
     movement = movement_map(before, after, crop, recipe, size)
-    movement.words += caution.face_warnings(spotted.onset.crop.side, 1)
+    movement.warnings += caution.face_warnings(spotted.onset.crop.side, 1)
     movement.offset = FrameTime(spotted.offset.number, spotted.offset.seconds)
     movement.spotted = spotted.movement
     return movement
@@ -104,7 +104,7 @@ def key_frame_map(
     size: int,
     watch: Watch | None = None,
 ) -> MovementMap:
-    """The map of given key frames; without an apex it is looked for within half a second after the onset."""
+    """The map of given key frames; a missing apex is searched within half a second after the onset."""
     before = frames.frame(onset)
     crop = onset_crop(before.pixels, tracking)
     if apex is None:
@@ -117,27 +117,27 @@ def key_frame_map(
     check_one_person(onset, before.pixels, after.number, after.pixels, crop, recipe.face)
     faces = 1 if recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
     movement = movement_map(before, after, crop, recipe, size)
-    movement.words += caution.face_warnings(crop.side, faces)
+    movement.warnings += caution.face_warnings(crop.side, faces)
     return movement
 
 
 def onset_crop(pixels: np.ndarray, tracking: TrackingSettings) -> Crop:
-    """The crop on the onset frame (H, W, 3), as `epir prepare` takes it; `NoFace` where there is none to use."""
+    """The crop of the onset frame (H, W, 3), as `epir prepare` takes it; raises `NoFace` if no face is usable."""
     if tracking.face.detector == "none":
         return whole_frame(pixels)
     face = find_face(pixels, tracking.face)
     if face is None or face.confidence < tracking.least_score or not face.is_plausible:
-        raise NoFace(NO_FACE, ["no face was found; a picture that is cropped to the face needs --detector none"])
+        raise NoFace(NO_FACE, "no face was found; for a picture cropped to the face, use --detector none")
     crop = face_crop(face, tracking.face)
     if flatness(small_face(pixels, crop, tracking.size)) > tracking.flattest:
-        raise NoFace(NO_FACE, ["the detected face appears to be a drawing"])
+        raise NoFace(NO_FACE, "the detected face appears to be a drawing")
     if face.temples < tracking.least_face:
-        raise NoFace(TOO_SMALL, [caution.too_small_warning(face.temples, tracking.least_face)])
+        raise NoFace(TOO_SMALL, caution.too_small_warning(face.temples, tracking.least_face))
     return crop
 
 
 def _find_apex(frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -> Frame:
-    """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
+    """The apex after a given onset; the frames are read once, and only the surroundings of the face are kept."""
     last = before.number + max(1, round(LONGEST * (frames.fps or ASSUMED_RATE)))
     read = [before, *frames.between(before.number + 1, last)]
     if len(read) < 2:
@@ -149,7 +149,7 @@ def _find_apex(frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -
 
 
 def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) -> Frame:
-    """The apex, shown to `watch` with what lies before it, and as long after it as the rise took."""
+    """The apex; `watch` sees every frame from the onset to as long after the apex as the rise took."""
     _show(chain([onset], frames.between(onset.number + 1, apex)), crop, watch)
     after = frames.frame(apex)
     _show(frames.between(apex + 1, 2 * apex - onset.number), crop, watch)
@@ -162,15 +162,15 @@ def _show(frames: Iterable[Frame], crop: Crop, watch: Watch | None) -> None:
             watch(ShownFace(frame, crop))
 
 
-def forget_pixels(movements: Sequence[MovementMap], most: int) -> None:
-    """Keep the pixels of the strongest movements only, so that a long video needs no more memory than a short one."""
-    shown = [each for each in movements if each.evidence is not None]
-    if len(shown) > most:
-        min(shown, key=lambda each: each.spotted.strength if each.spotted else 0.0).evidence = None
+def discard_pixels(movements: Sequence[MovementMap], most: int) -> None:
+    """Drop the pixels of the weakest movement if more than `most` have pixels, so that memory stays bounded."""
+    with_pixels = [movement for movement in movements if movement.evidence is not None]
+    if len(with_pixels) > most:
+        min(with_pixels, key=lambda movement: movement.spotted.strength if movement.spotted else 0.0).evidence = None
 
 
 def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
-    """How far the head and how far the skin went in an (h, h, 2) flow, as shares of the face's width."""
+    """How far the head and the skin move in a flow (h, h, 2), as shares of the face's width."""
     rigid = similarity_motion(flow)
     skin = np.hypot(*np.moveaxis(flow - rigid, -1, 0))
     head = np.hypot(*np.moveaxis(rigid, -1, 0)).max()
@@ -178,9 +178,9 @@ def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
 
 
 def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
-    """The flow recipe that a model's maps were made with; that of epir where its folder does not say.
+    """The flow recipe of the maps that a model was trained on; by default `epir`.
 
-    Of a mixture it is `epir`, or else the first that makes maps from pictures.
+    From a mixture, it takes `epir`, or else the first recipe that needs pictures.
     """
     recipe = notes.get("recipe") or {}
     mixed = [each for each in recipe.get("recipes", ()) if each.get("name") != "direct"]

@@ -1,7 +1,7 @@
-"""A video in one forward pass: faces are followed, movements spotted, and their onset and apex kept until then.
+"""One forward pass over a video: track faces, spot movements, and keep the onset and apex of each until it is certain.
 
-Kept are the surroundings of each face over the last seconds, never a whole frame: memory does not grow with the video,
-and no frame is decoded twice.
+Only the surroundings of each face in the last seconds are kept, never a whole frame. Memory does not grow with the
+video, and no frame is decoded twice.
 """
 
 from collections import deque
@@ -13,18 +13,18 @@ from epir.faces.face import TrackingSettings
 from epir.faces.patch import FacePatch
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.spotter import Spotter
 from epir.spotting.timeline import MICRO_EXPRESSION, FaceMovement, Timeline
 
-MEMORY = 6.0  # seconds of faces that are kept, for movements that become certain later
-PATCH = 320  # px: most that is kept of the surroundings of a face
-LEAST_RISE = 2  # frames from onset to apex
+MEMORY = 6.0  # seconds of faces that are kept until their movements are certain
+PATCH = 320  # px: maximum side of the surroundings that are kept
+LEAST_RISE = 2  # minimum number of frames from onset to apex
 
 
 @dataclass(frozen=True, slots=True)
 class SpottedMovement:
-    """One movement with the faces at its onset and apex, and the times of its key frames."""
+    """One movement and the face at each of its key frames."""
 
     movement: FaceMovement
     onset: TrackedFace
@@ -40,7 +40,7 @@ class SpottedMovement:
 
 @dataclass(frozen=True, slots=True)
 class ShownFace:
-    """A face in the frame that shows it, or in what was kept of that frame."""
+    """A face in its frame, or in the part of the frame that was kept."""
 
     frame: Frame
     crop: Crop
@@ -48,11 +48,11 @@ class ShownFace:
     segment: int = 0
 
 
-Watch = Callable[[ShownFace], None]  # sees every face that is looked at, in passing
+Watch = Callable[[ShownFace], None]  # called with every analysed face
 
 
 class OnePass:
-    """Follows, spots and remembers; one spotter for each person."""
+    """Tracks faces and spots movements, with one spotter per person."""
 
     def __init__(
         self,
@@ -64,38 +64,38 @@ class OnePass:
         candidates: bool = False,
     ) -> None:
         self._watch = watch
-        self._candidates = candidates  # whether these are wanted too
+        self._candidates = candidates  # whether to yield rejected movements too
         self.tracker = FaceTracker(replace(tracking, patch=PATCH), fps)
         self._spotting, self._fps = spotting, fps
-        self.apex = apex  # given: the movement around it is wanted
+        self.apex = apex  # if given, only the movement around it counts
         self._spotters: dict[int, Spotter] = {}
         self._kept: dict[int, deque[TrackedFace]] = {}
         self._ends: dict[int, int] = {}  # offset of the latest movement of each person
 
     def run(self, frames: Iterable[Frame]) -> Iterator[SpottedMovement]:
-        """The movements, each a few seconds after it happened."""
+        """Yield the movements, each a few seconds after it happened."""
         for frame in frames:
             yield from self.push(frame)
         yield from self.close()
 
     def push(self, frame: Frame) -> Iterator[SpottedMovement]:
-        """Take the next frame; gives the movements that have become certain."""
+        """Take the next frame and yield the movements that have become certain."""
         yield from self._take(self.tracker.push(frame), frame)
 
     def close(self) -> Iterator[SpottedMovement]:
-        """The movements of the last seconds, whose followers never came."""
+        """Yield the movements of the last seconds."""
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
             yield from self._certain(track, spotter.close())
 
     def timelines(self) -> dict[int, Timeline]:
-        """The motion of everybody who was followed, by track; somebody seen too shortly to measure is left out."""
+        """The motion of everyone who was tracked long enough to measure, by track."""
         measured = {track: spotter.timeline() for track, spotter in sorted(self._spotters.items())}
         return {track: timeline for track, timeline in measured.items() if len(timeline.numbers)}
 
     @property
     def tracks(self) -> list[int]:
-        """The people that were followed."""
+        """The tracks of everyone who was seen."""
         return sorted(self._spotters)
 
     def _take(self, faces: Iterable[TrackedFace], latest: Frame | None = None) -> Iterator[SpottedMovement]:
@@ -110,17 +110,17 @@ class OnePass:
             while kept[0].seconds < face.seconds - MEMORY:
                 kept.popleft()
             yield from self._certain(face.track, self._spotters[face.track].push(face))
-            yield from self._let_go(face.seconds)
+            yield from self._close_absent(face.seconds)
 
-    def _let_go(self, now: float) -> Iterator[SpottedMovement]:
-        """Finish with people who left, and forget their faces."""
+    def _close_absent(self, now: float) -> Iterator[SpottedMovement]:
+        """Close the spotters of people who left, and drop their faces."""
         for track, kept in self._kept.items():
             if kept and kept[-1].seconds < now - MEMORY:
                 yield from self._certain(track, self._spotters[track].close())
                 kept.clear()
 
     def _certain(self, track: int, movements: Iterable[FaceMovement]) -> Iterator[SpottedMovement]:
-        """The movements of a person that have just become certain, and the candidates where they are wanted."""
+        """The movements of a person that have just become certain, and the candidates if requested."""
         for movement in movements:
             yield from self._spotted(track, movement)
         for movement in self._spotters[track].take_candidates() if self._candidates else ():
@@ -128,7 +128,7 @@ class OnePass:
                 yield from self._spotted(track, movement)
 
     def _spotted(self, track: int, movement: FaceMovement) -> Iterator[SpottedMovement]:
-        """The movement, if it can be one: onset, apex and offset in order, in one shot, after the one before it."""
+        """The movement, if its key frames are in order, in one shot and after the previous movement."""
         faces = {face.number: face for face in self._kept[track]}
         at = movement.apex if self.apex is None else self.apex
         onset, apex, offset = (faces.get(number) for number in (movement.onset, at, movement.offset))
@@ -146,7 +146,7 @@ class OnePass:
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:
-    """A face in its frame; of one that is older than the latest frame its surroundings are left."""
+    """A face in its frame; of an older frame, only the surroundings of the face are left."""
     if latest is not None and latest.number == face.number:
         return ShownFace(latest, face.crop, face.track, face.segment)
     assert face.patch is not None, "the tracker keeps patches"

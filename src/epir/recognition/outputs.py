@@ -1,4 +1,4 @@
-"""An answer -> files: the picture of why for each movement, the timeline, the annotated video, tables, tiers, values.
+"""Write an answer to files: a figure per movement, the timeline, the annotated video, tables, tiers and JSON.
 
 Axes: H, W pixels
 """
@@ -38,10 +38,10 @@ from epir.spotting.timeline import Timeline
 
 WHAT_MOVED, CANDIDATES = "what moved", "candidates"  # tiers
 CHALLENGE = "2024"
-LARGEST = 1280  # px: longer sides are made smaller
+LARGEST = 1280  # px: maximum side of the annotated video
 SLOWEST, FASTEST = 10.0, 60.0  # frames a second that players show well
 GREEN, GREY, WHITE = (40, 190, 150), (150, 150, 150), (255, 255, 255)
-STRIP = 64  # px below the picture, for the motion
+STRIP = 64  # px: height of the motion strip below the picture
 STRIP_INK, STRIP_MARK, STRIP_BACK = (90, 170, 210), (30, 90, 70), (32, 32, 32)
 
 
@@ -56,10 +56,7 @@ def write_outputs(
     force: bool = False,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write all there is to see about an answer into a folder, and say what was written.
-
-    With `every`, events.csv also holds what was rejected.
-    """
+    """Write an answer to a folder and return the paths; with `every`, events.csv includes rejected movements."""
     from epir.recognition.timeline import draw_timeline
     from epir.recognition.why import draw_why, save_picture
 
@@ -73,7 +70,7 @@ def write_outputs(
         if answer.timeline is not None:
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
-            written.append(write_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
+            written.append(write_annotated_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
         written += write_tables(source, answer, place, every=every)
         whole = answer.to_dict_of_all()
         about = {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
@@ -84,7 +81,7 @@ def write_outputs(
 
 
 def answer_tiers(answer: Answer) -> list[Tier]:
-    """The movements as tiers: emotion, apex, action units, what moved, and what was rejected; per person if several."""
+    """Tiers for emotion, apex, action units, what moved, rejected movements and candidates, per person if several."""
     rows = [row for row in event_rows(answer, every=True) if row["onset_s"] is not None]
     tracks = sorted({row["track"] or 0 for row in rows})
     tiers: list[Tier] = []
@@ -106,7 +103,7 @@ def answer_tiers(answer: Answer) -> list[Tier]:
 
 
 def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> list[Path]:
-    """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need an extra."""
+    """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need a package."""
     media = Path(source) if isinstance(source, str | Path) else None
     stem = "answer" if media is None else media.stem
     written = [folder / "events.csv"]
@@ -115,20 +112,20 @@ def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = Fal
         return written
     written += [folder / "frames.csv", folder / "megc.csv"]
     frames_table(answer, every=every).to_csv(written[1], index=False)
-    first = 0 if media is not None and media.is_dir() else 1  # pictures bear their numbers
+    first = 0 if media is not None and media.is_dir() else 1  # pictures have their own numbers
     written[2].write_text(megc_text(answer, stem, first), encoding="utf-8")
     tiers = answer_tiers(answer)
     try:
         written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
         written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, max(answer.span[1], answer.timeline.seconds)))
     except MissingExtra as error:
-        note = f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}"
-        warnings.warn(note, EpirWarning, stacklevel=3)
+        warning = f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}"
+        warnings.warn(warning, EpirWarning, stacklevel=3)
     return written
 
 
 def megc_text(answer: Answer, name: str, first: int) -> str:
-    """The micro-expressions of a video in the format of the spotting challenges; `first` makes frames count from 1."""
+    """The micro-expressions in the format of the spotting challenges; adding `first` makes frames count from 1."""
     rows = [
         (name, each.onset + first, each.offset + first, TYPES["micro"])
         for each in answer.movements
@@ -138,7 +135,7 @@ def megc_text(answer: Answer, name: str, first: int) -> str:
 
 
 def _candidate_label(row: dict[str, Any]) -> str:
-    """A candidate in one line: how probable, which rule, what the model makes of it, and what moved."""
+    """A candidate in one line: probability, reason for rejection, class, units, head motion and what moved."""
     units = f"; AU {row['units']}" if row["units"] else ""
     head = f"head {row['head']:.2g} %"
     return f"probability {row['probability']:.2f}, {row['reason']}; {row['class']}{units}; {head}; {row['text']}"
@@ -149,8 +146,10 @@ def _interval(row: dict[str, Any], label: str) -> TierInterval:
     return TierInterval(float(row["onset_s"]), float(end), label)
 
 
-def write_video(source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress) -> Path:
-    """Write the frames of `source` with faces, movements and motion; slow motion where the camera was fast."""
+def write_annotated_video(
+    source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress
+) -> Path:
+    """Write the frames of `source` with faces, movements and motion; a fast camera's video plays in slow motion."""
 
     def pictures() -> Iterator[np.ndarray]:
         strip: np.ndarray | None = None
@@ -168,7 +167,7 @@ def write_video(source: Any, answer: Answer, path: Path, times: tuple[float, flo
 
 
 def annotated(frame: np.ndarray, number: int, answer: Answer) -> np.ndarray:
-    """One (H, W, 3) uint8 RGB frame with the square of each face, and the class of a movement while it lasts."""
+    """A frame (H, W, 3) uint8 RGB with the square of each face, and the class of a movement during it."""
     shrink = min(1.0, LARGEST / max(frame.shape[:2]))
     width, height = (max(2, round(side * shrink)) // 2 * 2 for side in (frame.shape[1], frame.shape[0]))
     picture = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
@@ -187,7 +186,7 @@ def annotated(frame: np.ndarray, number: int, answer: Answer) -> np.ndarray:
 
 
 def motion_strip(answer: Answer, width: int) -> np.ndarray:
-    """The motion of everybody with all movements, (STRIP, width, 3) RGB: the strongest frame of each column."""
+    """Everyone's motion and movements, (STRIP, width, 3) RGB; a column shows the strongest of its frames."""
     strip = np.full((STRIP, width, 3), STRIP_BACK, np.uint8)
     for each in answer.all:
         if each.onset is not None and each.offset is not None:
@@ -211,7 +210,7 @@ def _with_mark(strip: np.ndarray, number: int, answer: Answer) -> np.ndarray:
 
 
 def _column(number: int, answer: Answer, width: int) -> int:
-    """Where a frame stands on the strip."""
+    """The column of a frame on the strip."""
     numbers = [int(number) for timeline in answer.timelines.values() for number in timeline.numbers[[0, -1]]]
     numbers += [number for gap in answer.gaps for number in (gap.first, gap.last)]
     share = (number - min(numbers)) / max(max(numbers) - min(numbers), 1)
@@ -223,14 +222,14 @@ def _covers(answer: Answer, number: int) -> bool:
 
 
 def _crop_at(timeline: Timeline, number: int) -> Crop | None:
-    """The square of a face in a frame, where it was seen there."""
+    """The crop of a face in a frame, or None if the frame does not show it."""
     place = int(np.searchsorted(timeline.numbers, number))
     is_shown = place < len(timeline.numbers) and timeline.numbers[place] == number
     return timeline.squares[place] if is_shown else None
 
 
 def _draw_square(picture: np.ndarray, crop: Crop, scale: float, colour: tuple[int, int, int]) -> None:
-    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])  # of the one pixel of a crop at 1 px
+    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])  # of the only pixel of a 1 px crop
     points = crop.to_frame(corners, 1) * scale
     cv2.polylines(picture, [points.round().astype(np.int32)[:, None]], True, colour, 2, cv2.LINE_AA)
 

@@ -1,4 +1,4 @@
-"""The recognizer: a video, frames or two pictures -> key frames -> maps -> an answer with what it rests on.
+"""The recognizer: a video, frames or two pictures -> key frames -> maps -> an explained answer.
 
 Axes: T frames, H and W pixels of a frame
 """
@@ -25,7 +25,7 @@ from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, Answer, Person
 from epir.recognition.classify import MapClassifier
 from epir.recognition.events import ERROR, event_columns, event_rows, table_of
-from epir.recognition.movement import MovementMap, NoFace, forget_pixels, key_frame_map, read_recipe, spotted_map
+from epir.recognition.movement import MovementMap, NoFace, discard_pixels, key_frame_map, read_recipe, spotted_map
 from epir.recognition.onepass import OnePass, SpottedMovement, Watch
 from epir.recognition.source import (
     ArrayFrames,
@@ -38,19 +38,19 @@ from epir.recognition.source import (
     source_name,
     too_few,
 )
-from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
+from epir.spotting.decision import LONGEST, Sensitivity, SpottingSettings
 from epir.spotting.timeline import FaceMovement, most_probable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PICTURES = 32  # movements of a video whose pixels are kept, the strongest
-MOST_CANDIDATES = 600  # a minute
-NEAR = 1.5  # of the longest movement: how far around a given apex the onset is looked for
+PICTURES = 32  # the number of strongest movements of a video whose pixels are kept
+MOST_CANDIDATES = 600  # per minute
+NEAR = 1.5  # times the longest micro-expression: how far around a given apex to search for its onset
 
 
 class Recognizer:
-    """Answers for videos, frames and pictures; make one with `from_pretrained`.
+    """Classifies the micro-expressions in videos, frames and pictures; create one with `from_pretrained`.
 
     >>> recognizer = Recognizer.from_pretrained()  # the shipped weights
     >>> recognizer.labels
@@ -89,10 +89,10 @@ class Recognizer:
         sensitivity: Sensitivity = "normal",
         device: str = "cpu",
     ) -> "Recognizer":
-        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default.
+        """Load a model folder, an ONNX file or `owner/name` from the hub; by default, the shipped weights.
 
-        `device` is where torch runs the network: `cpu`, `cuda`, or `auto` for a GPU where there is one. Frames, faces
-        and flow stay on the CPU, which takes nearly all of the time.
+        `device` is where torch runs the network: `cpu`, `cuda`, or `auto` for a GPU if one is available. Frames, faces
+        and flow stay on the CPU and take nearly all of the time.
         """
         if backend is not None:
             check_known(backend, ("torch", "onnx"), what="backend")
@@ -139,14 +139,14 @@ class Recognizer:
         progress: Progress | None = None,
         watch: Watch | None = None,
     ) -> Answer:
-        """The answer for a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
+        """Classify a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
 
-        Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
-        The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
-        `candidates` is how many of the most probable movements a minute are wanted in all: `answer.candidates` holds
-        those among them that are not reported. `explain=False` leaves out the attribution, which takes some tenths of a
-        second for each movement.
-        `watch` is called with every face as it passes: no frame has to be read again to show it.
+        `onset` and `apex` are frame numbers; without them, movements are spotted between `start` and `end` (seconds).
+        The answer describes the strongest movement; `answer.all` holds every movement, in order of time.
+
+        `candidates` asks for this many movements per minute, the most probable first: `answer.candidates` holds the
+        rejected ones among them. `explain=False` skips the attribution, which takes some tenths of a second per
+        movement. `watch` is called with every face as it is read, so that showing it needs no second pass.
         """
         name = source_name(source) if name is None else name
         check_times(fps, start, end)
@@ -155,9 +155,9 @@ class Recognizer:
         check_known(faces, ("largest", "all"), what="choice of faces")
         with open_source(source, fps) as frames, one_thread():
             if isinstance(frames, PairFrames):
-                if any(each is not None for each in (onset, apex, start, end)):
+                if any(choice is not None for choice in (onset, apex, start, end)):
                     raise FrameError(
-                        f"{name} are the onset and the apex: no frame or time of them can be chosen",
+                        f"{name} are the onset and the apex: they have no other frames or times to choose",
                         fix="leave out --onset, --apex, --start and --end, or give a video or a folder",
                     )
                 onset, apex = 0, 1
@@ -167,21 +167,23 @@ class Recognizer:
             turns = self.turns(frames, onset)
             frames.notes += turn_note(turns)
             if onset is not None:
-                answer = self._of_key_frames(frames, turns, onset, apex, name, watch)
+                answer = self._answer_key_frames(frames, turns, onset, apex, name, watch)
             else:
                 pace = self.pace(frames)
                 run = self.one_pass(pace.fps, faces, apex, watch, candidates=candidates > 0)
-                answer = self._spotted(frames, turns, run, pace, (start, end), candidates, name, progress or Silent())
+                answer = self._answer_video(
+                    frames, turns, run, pace, (start, end), candidates, name, progress or Silent()
+                )
         return self.classifier.explained(answer) if explain else answer
 
     def predict_many(self, inputs: Iterable[Any], *, every_movement: bool = False, **options: Any) -> "pd.DataFrame":
-        """The rows of events.csv in the order of the inputs: the strongest movement of each, or its error.
+        """The rows of events.csv in the order of the inputs: the strongest movement of each input, or its error.
 
-        `every_movement` gives a row to each movement of an input.
+        `every_movement` adds a row for each further movement.
         """
         if isinstance(inputs, str | bytes | Path):
             raise ConfigError(
-                f"predict_many takes several inputs, not the one {str(inputs)!r}", fix="give a list, or use predict"
+                f"predict_many takes a list of inputs, not {str(inputs)!r}", fix="give a list, or use predict"
             )
         rows: list[dict[str, Any]] = []
         for source in inputs:
@@ -203,15 +205,15 @@ class Recognizer:
         *,
         candidates: bool = False,
     ) -> OnePass:
-        """Follows faces and spots movements, frame by frame; with `candidates` also those that are rejected."""
+        """A pass that tracks faces and spots movements; with `candidates`, it also yields rejected movements."""
         return OnePass(replace(self.tracking, faces=faces), self.spotting, fps, apex, watch, candidates)
 
     def answer_movement(self, spotted: SpottedMovement, name: str, fps: float) -> Answer:
-        """The answer for one movement that was spotted."""
+        """Classify one spotted movement."""
         return self.classifier.answers([spotted_map(spotted, self.recipe, self.backend.config.map_size)], name, fps)[0]
 
     def turns(self, frames: Frames, onset: int | None) -> int:
-        """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
+        """The quarter turns that make the first frame, or the given onset, upright; an array is not turned."""
         if isinstance(frames, ArrayFrames) and not isinstance(frames, PairFrames):
             return 0
         if onset is not None:
@@ -219,7 +221,7 @@ class Recognizer:
         first = next(iter(frames), None)
         return 0 if first is None else find_turn(first.pixels, self.recipe.face)
 
-    def _of_key_frames(
+    def _answer_key_frames(
         self, frames: Frames, turns: int, onset: int, apex: int | None, name: str, watch: Watch | None
     ) -> Answer:
         is_pair = isinstance(frames, PairFrames)
@@ -228,13 +230,13 @@ class Recognizer:
         try:
             movement = key_frame_map(upright(frames, turns), onset, apex, self.recipe, self.tracking, size, watch)
         except NoFace as error:
-            return Answer(name, error.reason, fps=rate, warnings=(*frames.notes, *error.words))
-        words = [] if rate is None and apex is not None else caution.frame_rate_warnings(rate)
-        movement.words = [*frames.notes, *words, *movement.words]
+            return Answer(name, error.reason, fps=rate, warnings=(*frames.notes, *error.warnings))
+        of_rate = [] if rate is None and apex is not None else caution.frame_rate_warnings(rate)
+        movement.warnings = [*frames.notes, *of_rate, *movement.warnings]
         (answer,) = self.classifier.answers([movement], name, rate)
         return replace(answer, all=(answer,), frame_count=2 if is_pair else None)
 
-    def _spotted(
+    def _answer_video(
         self,
         frames: Frames,
         turns: int,
@@ -245,7 +247,7 @@ class Recognizer:
         name: str,
         progress: Progress,
     ) -> Answer:
-        """The answer of one forward pass over the frames between two times."""
+        """The answer from one forward pass over the frames between two times."""
         steps = TimeSteps()  # also counts the frames
         progress.start("spotting", frames.announced or 0)
         chosen = _advancing(chosen_frames(upright(frames, turns), run.apex, times, NEAR * LONGEST), steps, progress)
@@ -254,20 +256,20 @@ class Recognizer:
         for spotted in run.run(without_repeats(same_size(chosen), pace)):
             movement = spotted_map(spotted, self.recipe, self.backend.config.map_size)
             if spotted.movement.reason:
-                rejected[_identity(spotted.movement)] = replace(movement, evidence=None)
+                rejected[_key(spotted.movement)] = replace(movement, evidence=None)
             else:
                 movements.append(movement)
-                forget_pixels(movements, PICTURES)
+                discard_pixels(movements, PICTURES)
         progress.finish()
         if run.tracker.frames < 2:
             raise too_few(frames, run.tracker.frames, times)
         quantiser = frames.quantiser if isinstance(frames, VideoFrames) else None
-        timelines = {track: replace(each, quantiser=quantiser) for track, each in run.timelines().items()}
+        timelines = {track: replace(timeline, quantiser=quantiser) for track, timeline in run.timelines().items()}
         if run.apex is not None and timelines and not movements:
             raise FrameError(f"no movement was found around the apex {run.apex}", fix="give the onset too")
         people = tuple(Person(track, timeline) for track, timeline in timelines.items())
-        words = _video_warnings(frames, pace, steps, run)
-        about: dict[str, Any] = {
+        warnings = _video_warnings(frames, pace, steps, run)
+        shared: dict[str, Any] = {
             "candidates": self._candidates(people, rejected, candidates, name, pace.fps),
             "gaps": tuple(run.tracker.gaps),
             "frame_count": steps.frames,
@@ -275,21 +277,21 @@ class Recognizer:
             "people": people,
         }
         if not movements:
-            return replace(_without_movement(run, people, name, pace.fps, words), **about)
+            return replace(_without_movement(run, people, name, pace.fps, warnings), **shared)
         answers = [
             replace(
                 answer,
                 timeline=timelines[answer.track or 0],
-                warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
-                **about,
+                warnings=tuple(dict.fromkeys([*warnings, *answer.warnings])),
+                **shared,
             )
             for answer in self.classifier.answers(movements, name, pace.fps)
         ]
-        strongest = max(answers, key=lambda each: each.strength or 0.0)
+        strongest = max(answers, key=lambda answer: answer.strength or 0.0)
         return replace(strongest, all=_by_time(answers if run.apex is None else [strongest]))
 
     def pace(self, frames: Frames) -> Pace:
-        """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
+        """The rate of the camera, measured at the beginning of a video; for a folder, given by the user or assumed."""
         if isinstance(frames, VideoFrames):
             with VideoFrames(frames.path, frames.given_fps, frames.check) as beginning:
                 return measure_pace(beginning, frames.given_fps)
@@ -301,18 +303,18 @@ class Recognizer:
         self,
         people: Sequence[Person],
         maps: Mapping[tuple[int, ...], MovementMap],
-        a_minute: float,
+        per_minute: float,
         name: str,
         fps: float,
     ) -> tuple[Answer, ...]:
-        """Those among the most probable movements a minute that are not reported, in the order of time."""
-        if not a_minute:
+        """The rejected movements among the `per_minute` most probable ones, in order of time."""
+        if not per_minute:
             return ()
-        known = [each for person in people for each in person.timeline.candidates]
-        known = [each for each in known if not each.reason or _identity(each) in maps]
-        ranked = most_probable(known, a_minute, sum(each.timeline.seconds for each in people))
-        chosen = [replace(maps[_identity(each)], spotted=each) for each in ranked if each.reason]
-        return _by_time(self.classifier.answers(chosen, name, fps))
+        candidates = [movement for person in people for movement in person.timeline.candidates]
+        candidates = [movement for movement in candidates if not movement.reason or _key(movement) in maps]
+        ranked = most_probable(candidates, per_minute, sum(person.timeline.seconds for person in people))
+        rejected = [replace(maps[_key(movement)], spotted=movement) for movement in ranked if movement.reason]
+        return _by_time(self.classifier.answers(rejected, name, fps))
 
 
 def predict(
@@ -325,9 +327,9 @@ def predict(
     sensitivity: Sensitivity = "normal",
     **options: Any,
 ) -> Answer:
-    """What `epir predict` says about one input: `epir.predict("interview.mp4").label`.
+    """The answer of `epir predict` for one input: `epir.predict("interview.mp4").label`.
 
-    `options` are those of `Recognizer.predict`. For many inputs make one `Recognizer`: it loads its weights once.
+    `options` are those of `Recognizer.predict`. For many inputs, create one `Recognizer`: it loads its weights once.
     """
     recognizer = Recognizer.from_pretrained(
         model, backend=backend, threshold=threshold, detector=detector, sensitivity=sensitivity
@@ -336,7 +338,7 @@ def predict(
 
 
 def _video_warnings(frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass) -> list[str]:
-    """What there is to know about a video as a whole."""
+    """The warnings about a video as a whole."""
     tracker = run.tracker
     known = isinstance(frames, VideoFrames) or frames.fps is not None
     return [
@@ -348,21 +350,21 @@ def _video_warnings(frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass) 
     ]
 
 
-def _without_movement(run: OnePass, people: Sequence[Person], name: str, fps: float, words: list[str]) -> Answer:
-    """The answer where nothing was found; its timeline is that of whom most of the video shows, largest first."""
+def _without_movement(run: OnePass, people: Sequence[Person], name: str, fps: float, warnings: list[str]) -> Answer:
+    """The answer if nothing was found; its timeline is that of the person who is seen longest and largest."""
     if not people:
         reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
-        return Answer(name, reason, fps=fps, warnings=tuple(words))
-    main = max(people, key=lambda each: each.timeline.seconds * each.face_px)
-    words = words + caution.face_warnings(main.face_px, 1)
-    return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=main.timeline)
+        return Answer(name, reason, fps=fps, warnings=tuple(warnings))
+    main = max(people, key=lambda person: person.timeline.seconds * person.face_px)
+    warnings = warnings + caution.face_warnings(main.face_px, 1)
+    return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(warnings), timeline=main.timeline)
 
 
 def _by_time(answers: Iterable[Answer]) -> tuple[Answer, ...]:
-    return tuple(sorted(answers, key=lambda each: (each.apex_s or 0.0, each.track or 0)))
+    return tuple(sorted(answers, key=lambda answer: (answer.apex_s or 0.0, answer.track or 0)))
 
 
-def _identity(movement: FaceMovement) -> tuple[int, ...]:
+def _key(movement: FaceMovement) -> tuple[int, ...]:
     return movement.track, movement.onset, movement.apex, movement.offset
 
 

@@ -1,4 +1,4 @@
-"""Whatever the user has -> frames: a video file, a folder of pictures, an array, or two pictures; and which of them.
+"""Open the input as frames: a video file, a folder of pictures, an array or two pictures; check which are asked for.
 
 Axes: T frames, H, W pixels
 """
@@ -21,7 +21,7 @@ Times = tuple[float | None, float | None]  # start and end in seconds
 
 
 class ArrayFrames(Frames):
-    """Frames that are in memory already, numbered from 0."""
+    """Frames in memory, numbered from 0."""
 
     def __init__(
         self, frames: np.ndarray | Sequence[np.ndarray], name: str = "array", fps: float | None = None
@@ -48,7 +48,7 @@ class ArrayFrames(Frames):
 
 
 class PairFrames(ArrayFrames):
-    """An onset and an apex, given as they are."""
+    """Two frames: an onset and an apex."""
 
 
 def open_source(source: Any, fps: float | None = None) -> Frames:
@@ -57,7 +57,7 @@ def open_source(source: Any, fps: float | None = None) -> Frames:
     if isinstance(source, VideoFrames):
         return source
     if isinstance(source, str | Path):
-        return open_frames(source, fps)  # a video is counted while it is read
+        return open_frames(source, fps)  # frames of a video are counted during the pass
     if isinstance(source, np.ndarray) and source.dtype != object:
         frames = ArrayFrames(_checked(source), fps=fps)
     elif isinstance(source, Sequence) and len(source) == 2:
@@ -75,7 +75,7 @@ def open_source(source: Any, fps: float | None = None) -> Frames:
 
 
 def source_name(source: Any) -> str:
-    """What the user will recognise the input by."""
+    """The name under which the input is reported."""
     if isinstance(source, str | Path | VideoFrames):
         return readable(source.path if isinstance(source, VideoFrames) else source)
     if isinstance(source, Sequence) and source and all(isinstance(each, str | Path) for each in source):
@@ -84,7 +84,7 @@ def source_name(source: Any) -> str:
 
 
 def source_paths(source: Any) -> list[str | Path]:
-    """The files and folders that an input is read from; none for arrays."""
+    """The files and folders of an input; none for arrays."""
     return [each for each in (source if isinstance(source, list | tuple) else [source]) if isinstance(each, str | Path)]
 
 
@@ -94,14 +94,14 @@ def is_picture(path: str | Path) -> bool:
 
 
 def colour(frame: np.ndarray) -> np.ndarray:
-    """The frame as (H, W, 3); a grey one gets three equal channels."""
+    """The frame as (H, W, 3); grey becomes three equal channels."""
     if frame.ndim == 2:
         frame = frame[..., None]
     return np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame)
 
 
 def chosen_frames(frames: Frames, apex: int | None, times: Times, near: float) -> Iterator[Frame]:
-    """The frames between two times; with a given apex those around it."""
+    """The frames between two times; if an apex is given, those within `near` seconds of it."""
     start, end = times
     if apex is not None:
         around = round(near * (frames.fps or ASSUMED_RATE))
@@ -112,24 +112,26 @@ def chosen_frames(frames: Frames, apex: int | None, times: Times, near: float) -
 
 
 def check_times(fps: float | None, start: float | None, end: float | None) -> None:
-    """Raise for a rate or times that cannot be."""
+    """Raise an error if the frame rate or the times are impossible."""
     if fps is not None and not 0 < fps <= FASTEST_RATE:
-        raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
+        raise FrameError(
+            f"{fps:g} frames a second is not a frame rate", fix="give the rate of the camera, such as --fps 100"
+        )
     if not 0 <= (start or 0.0) < (math.inf if end is None else end):
         raise FrameError(
             f"there is nothing between --start {start or 0.0:g} and --end {end if end is not None else math.inf:g}",
-            fix="give seconds from 0, the start before the end",
+            fix="give seconds from 0 on, with the start before the end",
         )
 
 
 def check_order(onset: int | None, apex: int | None) -> None:
-    """Raise for an apex that does not come after its onset, whatever the input."""
+    """Raise an error if the apex does not come after the onset."""
     if onset is not None and apex is not None and onset >= apex:
         raise FrameError(f"the apex {apex} does not come after the onset {onset}", fix="give an onset before the apex")
 
 
 def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> None:
-    """Raise for key frames that the input does not have; the frames of a video are not counted for it."""
+    """Raise an error if the input lacks the key frames; a video is not decoded to count its frames."""
     check_order(onset, apex)
     counted = not isinstance(frames, VideoFrames)
     first, last = (frames.numbers[0], frames.numbers[-1]) if counted else (0, None)
@@ -147,7 +149,7 @@ def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> Non
 
 
 def too_few(frames: Frames, count: int, times: Times) -> FrameError:
-    """What to say of an input with fewer than two frames."""
+    """The error for an input with fewer than two frames."""
     counted = "no frame" if count == 0 else "one frame"
     if times != (None, None):
         start, end = times
@@ -179,7 +181,7 @@ def _picture(source: Any, name: str) -> np.ndarray:
     picture = np.asarray(source)
     if picture.dtype != np.uint8 or not (picture.ndim == 2 or (picture.ndim == 3 and picture.shape[2] in (1, 3))):
         raise ShapeError(
-            f"{name} is {picture.dtype} {picture.shape}, not a picture", fix="give (H, W, 3) uint8 RGB, or (H, W) uint8"
+            f"{name} is {picture.dtype} {picture.shape}, not a picture", fix="give uint8 RGB (H, W, 3) or grey (H, W)"
         )
     return colour(picture)
 

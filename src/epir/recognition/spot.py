@@ -1,7 +1,7 @@
-"""Long videos -> spotted intervals, one video after the other or several at once.
+"""Spot micro- and macro-expressions in long videos, one video at a time or several in parallel.
 
-The videos of a corpus are taken with its frame numbers and rate. A micro-expression carries the class that the model
-gives it, also where `predict` would say `uncertain`: spotting is scored on intervals, and recognition on classes.
+The videos of a corpus keep its frame numbers and rate. Every micro-expression gets the class with the highest score,
+even if `predict` would answer `uncertain`, because spotting is scored on intervals and recognition on classes.
 """
 
 from collections.abc import Sequence
@@ -25,6 +25,7 @@ from epir.recognition.answer import Answer
 from epir.recognition.batch import PrefixedProgress, gather_inputs, unused_name
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import check_times
+from epir.spotting.decision import THRESHOLDS, Sensitivity
 from epir.spotting.megc.spotted import (
     PLAIN,
     FailedVideo,
@@ -35,22 +36,21 @@ from epir.spotting.megc.spotted import (
     failure,
     open_spotted,
 )
-from epir.spotting.settings import THRESHOLDS, Sensitivity
 from epir.spotting.timeline import FaceMovement
 
 
 @dataclass(frozen=True)
 class SpotResult:
-    """What became of the videos."""
+    """The folder of spotted videos and what this call did."""
 
     folder: Path
     videos: int
-    spotted: int  # in this call; the others were done
+    spotted: int  # in this call
     failed: tuple[FailedVideo, ...]
 
 
 def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any) -> list[LongVideo]:
-    """`CORPUS ROOT` -> the videos of that corpus; anything else -> videos and folders of frames as they are.
+    """The videos of a corpus for `CORPUS ROOT`; otherwise the inputs are videos and folders of frames.
 
     Options are those of the corpus, such as `sheet` and `tree`.
     """
@@ -58,7 +58,7 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
     if inputs and inputs[0].casefold() in list_long_corpora() and not Path(inputs[0]).exists():
         if len(inputs) != 2:
             raise EpirError(
-                f"{inputs[0]} is a corpus, and needs the one folder that holds it",
+                f"{inputs[0]} is a corpus and needs one folder: the one that holds it",
                 fix=f"for example: epir spot {inputs[0]} data/{inputs[0]} --out spotted/{inputs[0]}",
             )
         return load_long_videos(inputs[0], inputs[1], **options)
@@ -66,10 +66,10 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
         raise EpirError(f"--{next(iter(options))} is for corpora", fix="leave it out, or give CORPUS ROOT")
     videos: list[LongVideo] = []
     names: set[str] = set()
-    for each in gather_inputs(inputs):
-        if isinstance(each, tuple):
-            raise FrameError(f"{each[0]} is one picture", fix="give videos, or folders of frames")
-        videos.append(_plain_video(Path(each), fps, names, inputs))
+    for source in gather_inputs(inputs):
+        if isinstance(source, tuple):
+            raise FrameError(f"{source[0]} is one picture", fix="give videos, or folders of frames")
+        videos.append(_plain_video(Path(source), fps, names, inputs))
     return videos
 
 
@@ -100,8 +100,8 @@ def spot_videos(
         shared = (pack_model(model) if engine.is_cluster else named, settings)
         if not engine.is_cluster and min(engine.processes, len(missing)) == 1:
             for number, video in enumerate(missing, start=1):
-                told = PrefixedProgress(progress, video.name, number, len(missing))
-                _keep(store, spot_video(video, *shared, told), failed)
+                prefixed = PrefixedProgress(progress, video.name, number, len(missing))
+                _keep(store, spot_video(video, *shared, prefixed), failed)
         else:
             progress.start("spotting videos", len(missing))
             for result in engine.run(spot_video, missing, *shared, files=lambda video: [video.path]):
@@ -115,9 +115,9 @@ def spot_videos(
 def spot_video(
     video: LongVideo, model: str | PackedModel | None, settings: SpotSettings, progress: Progress | None = None
 ) -> SpottedRecord | FailedVideo:
-    """What one video shows, or what went wrong; a model is packed for another machine."""
-    recognizer = _recognizer(model, settings)  # each worker loads it once
-    fps = settings.fps or (video.fps if video.path.is_dir() else None)  # a video file says its times itself
+    """Spot one video; `model` is packed if it goes to another machine."""
+    recognizer = _recognizer(model, settings)
+    fps = settings.fps or (video.fps if video.path.is_dir() else None)  # a video file has time stamps
     try:
         answer = recognizer.predict(video.path, fps=fps, progress=progress)
     except EpirError as error:
@@ -128,7 +128,7 @@ def spot_video(
 
 
 def _keep(store: SpottedStore, result: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> None:
-    """Write what was spotted in a video, or add to the failures."""
+    """Store what was spotted in a video, or its failure."""
     if isinstance(result, FailedVideo):
         failed.append(result)
     else:
@@ -142,18 +142,16 @@ def model_digest(model: str | Path | None) -> str:
 
 
 def _intervals(answer: Answer, shift: int) -> list[Spotted]:
-    """Micro-expressions with their classes, and macro-expressions, of everybody who was followed."""
+    """Everyone's micro-expressions with their classes, and macro-expressions."""
     answers = {(each.track or 0, each.onset, each.offset): each for each in answer.all}
     intervals = []
     for track, timeline in answer.timelines.items():
         for each in timeline.movements:
-            known = answers.get((track, each.onset, each.offset))
-            if known is not None:
-                probability = round(each.probability, 4)
+            classified = answers.get((track, each.onset, each.offset))
+            if classified is not None:
+                emotion, probability = classified.best or "", round(each.probability, 4)
                 micro = _spotted("micro", each, shift)
-                intervals.append(
-                    replace(micro, emotion=known.best or "", score=known.confidence, probability=probability)
-                )
+                intervals.append(replace(micro, emotion=emotion, score=classified.confidence, probability=probability))
         intervals += [_spotted("macro", each, shift) for each in timeline.macros]
     return intervals
 
@@ -174,7 +172,7 @@ def _recognizer(model: str | PackedModel | None, settings: SpotSettings) -> Reco
 
 
 def _plain_video(path: Path, fps: float | None, names: set[str], inputs: Sequence[str]) -> LongVideo:
-    """A video that was given by its path; it is its own subject."""
+    """A video given by its path; its name serves as the subject."""
     if not path.exists():
         known = ", ".join(list_long_corpora())
         is_corpus = len(inputs) == 2 and str(path) == inputs[0] and Path(inputs[1]).is_dir()

@@ -1,4 +1,4 @@
-"""The timeline of a video as a figure: the motion of everybody's face, the movements, and what was rejected.
+"""The timeline of a video as a figure: the motion of everyone's face, with reported and rejected movements.
 
 Axes: n frames
 """
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT, HEAD = 10.5, 2.5, 0.9  # inches: of the figure, of each person, of title and labels
-MOST_PEOPLE = 5  # that have a row of their own: those who were judged longest
-LETTERS = 120  # of a line of the title
-ROWS = 3  # of labels above a curve
-LETTER = 0.0072  # of the width of the curve, for each letter of a label
-USUAL = 0.995  # share of the frames that the height is chosen for: a spike of the tracking is cut off
+WIDTH, HEIGHT, HEAD = 10.5, 2.5, 0.9  # inches: width of the figure, height of a person's row and of the title
+MOST_PEOPLE = 5  # rows: the people who were tracked longest
+LETTERS = 120  # per line of the title
+ROWS = 3  # rows of labels above a curve
+LETTER = 0.0072  # share of the curve's width that a letter of a label takes
+USUAL = 0.995  # share of the frames that must fit the height: spikes of the tracking are cut off
 FACE, LIDS, MOVEMENT, HIDDEN = "#0a5c9e", "#8a3f7d", "#00735a", "#a8480b"
 OTHERS = {"blink": LIDS, "head": "#8a6d00"}
 REJECTED = "#5a6673"  # for any other reason
 
 
 def draw_timeline(answer: Answer) -> "Figure":
-    """The motion of every face over the whole video, with every movement and what was rejected."""
+    """Draw the motion of every face over the whole video, with reported and rejected movements."""
     people = answer.timelines
     if not people:
         figure = new_figure(WIDTH, HEIGHT)
@@ -56,7 +56,7 @@ def draw_timeline(answer: Answer) -> "Figure":
 
 
 def timeline_title(answer: Answer) -> str:
-    """What was found in how many seconds, and who was followed for how long where that is not the same."""
+    """How many movements were found in how many seconds, and how long each person was tracked."""
     count = sum(len(each.movements) for each in answer.timelines.values())
     words = {0: "no micro-expression found", 1: "1 movement"}.get(count, f"{count} movements")
     first, last = answer.span
@@ -71,18 +71,21 @@ def timeline_title(answer: Answer) -> str:
 
 
 def place_labels(labels: Sequence[tuple[float, str]], span: tuple[float, float]) -> list[int | None]:
-    """The row of each label (seconds, word) in which it covers no other, the first ones first; None without room."""
+    """A row for each label (seconds, word), so that labels do not overlap; None if no row has room.
+
+    Earlier labels are placed first.
+    """
     length = max(span[1] - span[0], 1e-3)
-    taken: list[list[tuple[float, float]]] = [[] for _ in range(ROWS)]
+    occupied: list[list[tuple[float, float]]] = [[] for _ in range(ROWS)]
     rows: list[int | None] = []
     for seconds, word in labels:
         half = LETTER * length * (len(word) + 2) / 2
         left, right = seconds - half, seconds + half
-        free = (row for row in range(ROWS) if all(right < low or left > high for low, high in taken[row]))
+        free = (row for row in range(ROWS) if all(right < low or left > high for low, high in occupied[row]))
         row = next(free, None)
         rows.append(row)
         if row is not None:
-            taken[row].append((left, right))
+            occupied[row].append((left, right))
     return rows
 
 
@@ -94,11 +97,11 @@ def _draw_person(axes: "Axes", answer: Answer, track: int, span: tuple[float, fl
     least = 100 * timeline.level
     strongest = max((100 * each.strength for each in timeline.movements), default=0.0)
     top = 1.15 * max(float(np.quantile(np.maximum(face, eyes), USUAL)), 1.3 * strongest, 2.2 * least)
-    broken = np.flatnonzero(np.diff(seconds, prepend=seconds[0]) > 0.5)  # no line across a time without the face
+    broken = np.flatnonzero(np.diff(seconds, prepend=seconds[0]) > 0.5)  # no line across a gap without a face
     for values, colour, width, name in ((eyes, LIDS, 0.9, "eyes"), (face, FACE, 1.4, "face without the eyes")):
         axes.plot(np.insert(seconds, broken, np.nan), np.insert(values, broken, np.nan), color=colour, lw=width,
                   alpha=0.55 if name == "eyes" else 1.0, label=name)  # fmt: skip
-    axes.axhline(least, color=SOFT, lw=0.8, ls=":", label="least amplitude of a movement")
+    axes.axhline(least, color=SOFT, lw=0.8, ls=":", label="minimum amplitude of a movement")
     for number, hidden in enumerate(visibility_of([timeline], span).hidden):
         axes.axvspan(hidden.start, hidden.stop, facecolor="none", edgecolor=(HIDDEN, 0.4), hatch="///", lw=0, zorder=0,
                      label="could not be judged" if number == 0 else None)  # fmt: skip
@@ -118,7 +121,7 @@ def _draw_person(axes: "Axes", answer: Answer, track: int, span: tuple[float, fl
 
 
 def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, span: tuple[float, float]) -> None:
-    """The movements and then the rejected ones, each with its label above the curve where there is room."""
+    """Mark reported and rejected movements; labels stand above the curve where there is room."""
     labels = {each.onset: each.label for each in answer.all if (each.track or 0) == track}
     marks = [(each, labels.get(each.onset, "movement"), MOVEMENT) for each in timeline.movements]
     others = sorted(timeline.others, key=lambda each: -each.strength)
@@ -127,11 +130,11 @@ def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, sp
     first = next((each for each, _, colour in marks if colour != MOVEMENT), None)
     for (movement, word, colour), row in zip(marks, rows, strict=True):
         onset, apex, offset = movement.seconds
-        is_found = colour == MOVEMENT
-        axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_found else 0.12, lw=0,
+        is_reported = colour == MOVEMENT
+        axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_reported else 0.12, lw=0,
                      label="rejected" if movement is first else None)  # fmt: skip
-        if is_found:
+        if is_reported:
             axes.axvline(apex, color=colour, lw=1.2)
         if row is not None:
             axes.text(apex, 1.02 + 0.075 * row, word, transform=axes.get_xaxis_transform(), ha="center", color=colour,
-                      fontsize=8.5 if is_found else 7.5, weight="bold" if is_found else "normal")  # fmt: skip
+                      fontsize=8.5 if is_reported else 7.5, weight="bold" if is_reported else "normal")  # fmt: skip

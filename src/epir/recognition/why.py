@@ -1,4 +1,4 @@
-"""Pictures of an answer: why it was given, and single panels for a screen.
+"""Figures that explain an answer: one figure with everything, and single panels for the web page.
 
 Axes: h pixels of the face, A arrows per side
 """
@@ -12,8 +12,7 @@ import numpy as np
 
 from epir.core.files import atomic_write
 from epir.models.tokens import Tokens
-from epir.recognition.answer import Answer, Evidence
-from epir.recognition.explain import Attribution
+from epir.recognition.answer import Answer, Attribution, Evidence
 from epir.reports.overlays import (
     INK,
     LEAST_FALL,
@@ -39,11 +38,11 @@ ACCENT, QUIET, WARNING = "#0a5c9e", "#b8c4d0", "#a8480b"
 PANEL = 3.6  # inches
 ARROWS = 14  # per side
 TITLE_STEP, LINE_STEP = 20, 16  # points from the title to the line below it, and from line to line
-LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
+LEAST_ARROW = 0.08  # share of the longest arrow: shorter ones are not drawn
 
 
 def draw_why(answer: Answer) -> "Figure":
-    """What the class rests on, onset, apex and scores; below the flow, and what the paper's method looked at."""
+    """Draw the attribution, onset, apex and scores; below them the flow and the tokens of the paper's method."""
     assert answer.evidence is not None and answer.map is not None, "an answer with scores has pixels"
     lines = [answer.text, *([answer.unit_text] if answer.units else [])]
     figure = new_figure(11.2, 6.4 + 0.22 * len(lines) + 0.2 * len(answer.warnings))
@@ -68,7 +67,7 @@ def draw_why(answer: Answer) -> "Figure":
 
 
 def alt_text(answer: Answer) -> str:
-    """The picture of why in words, for those who cannot see it."""
+    """The figure of `draw_why` in words."""
     words = f"{headline(answer)}. {answer.text}"
     return f"{words} {answer.unit_text}." if answer.units else words
 
@@ -79,14 +78,14 @@ def headline(answer: Answer) -> str:
     if not answer.scores:
         return f"{name}: {answer.label}"
     leaning = "" if answer.label == answer.best else f"most likely {answer.best}, "
-    said = f"{answer.label} ({leaning}{answer.confidence:.2f})"
+    label = f"{answer.label} ({leaning}{answer.confidence:.2f})"
     if answer.probability is not None:
-        said = f"a micro-expression with probability {answer.probability:.2f}; if so, {said}"
-    return f"{name}: {said}"
+        label = f"a micro-expression with probability {answer.probability:.2f}; if so, {label}"
+    return f"{name}: {label}"
 
 
 def draw_flow(face: np.ndarray, flow: np.ndarray) -> "Figure":
-    """A panel: the face in the colours of its motion, with arrows; the motion of the head is removed."""
+    """Draw a panel with the face in the colours of its motion, without head motion, and arrows."""
     from epir.flow.colour import flow_peak, flow_to_colour
     from epir.flow.head_motion import without_head_motion
 
@@ -103,51 +102,51 @@ def draw_flow(face: np.ndarray, flow: np.ndarray) -> "Figure":
 
 
 def draw_tokens(face: np.ndarray, tokens: Tokens) -> "Figure":
-    """A panel: patches of one token share a colour and a letter; frames with numbers are the heads' selections."""
+    """Draw a panel in which patches of one token share a colour and a letter; numbers mark each head's token."""
     return _token_panel(face, merged_overlay(tokens), selected_overlay(tokens, tinted=False, in_corner=True))
 
 
 def draw_attribution(face: np.ndarray, attribution: Attribution) -> "Figure":
-    """A panel: where the class would lose most, if that part of the face were hidden."""
+    """Draw a panel of the parts whose occlusion lowers the probability of the class most."""
     return _token_panel(face, attribution_overlay(attribution.patches.tolist()))
 
 
 def draw_attention(face: np.ndarray, tokens: Tokens) -> "Figure":
-    """A panel: the attention on each patch, mean of the heads."""
+    """Draw a panel of the attention on each patch, averaged over the heads."""
     return _token_panel(face, heat_overlay(tokens.attention, tokens.grid, scale="share", words=True))
 
 
 def save_picture(figure: "Figure", path: Path) -> Path:
-    """Write a figure as a picture; the ending of the name says which kind. PNG and SVG hold its alt text too."""
+    """Write a figure in the format of the path's extension; PNG and SVG include its alt text."""
     kind = path.suffix.lstrip(".") or "png"
     words = str(figure.get_label())
-    told = {"Description": words} if words and kind in ("png", "svg") else None
+    metadata = {"Description": words} if words and kind in ("png", "svg") else None
     with atomic_write(path) as temporary:
-        figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, metadata=told)
+        figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
     return path
 
 
 def paled(face: np.ndarray) -> np.ndarray:
-    """The face in light greys, a background for colours."""
+    """The face in light grey, as a background for colours."""
     grey = face.mean(axis=2, keepdims=True)
     return np.repeat((grey * 0.75 + 255 * 0.25).round().astype(np.uint8), 3, axis=2)
 
 
 def tinted(face: np.ndarray, colours: np.ndarray) -> np.ndarray:
-    """The grey face in the colours of its flow: still skin stays grey."""
+    """The grey face multiplied by the colours of its flow; still skin stays grey."""
     grey = face.mean(axis=2, keepdims=True) / 255.0
     return ((0.5 + 0.5 * grey) * colours).clip(0, 255).astype(np.uint8)
 
 
 def _draw_title(figure: "Figure", title: str, lines: Sequence[str]) -> None:
-    """A bold line and plain ones below it, above everything else."""
+    """Draw a bold title and plain lines below it, and move the axes down."""
     height = 72 * figure.get_figheight()  # points
     figure.text(0.012, 1 - 6 / height, title, fontsize=13, color=INK, va="top", fontweight="bold").set_in_layout(False)
     for number, line in enumerate(lines):
         place = 1 - (6 + TITLE_STEP + number * LINE_STEP) / height
         figure.text(0.012, place, line, fontsize=10.5, color=INK, va="top").set_in_layout(False)
     engine = figure.get_layout_engine()
-    assert engine is not None, "new_figure fits its parts"
+    assert engine is not None, "new_figure sets a layout engine"
     engine.set(rect=(0, 0, 1, 1 - (6 + TITLE_STEP + len(lines) * LINE_STEP) / height))  # type: ignore[call-arg]
 
 
@@ -172,7 +171,7 @@ def _draw_flow(axes: "Axes", pixels: Evidence) -> None:
     from epir.flow.colour import colour_wheel, draw_arrows, flow_to_colour
     from epir.flow.head_motion import without_head_motion
 
-    flow = without_head_motion(pixels.flow, "similarity")  # the motion of the head says nothing about the face
+    flow = without_head_motion(pixels.flow, "similarity")
     picture = draw_arrows(tinted(pixels.onset, flow_to_colour(flow)), flow)
     show_picture(axes, picture, "flow, without the motion of the head")
     wheel = axes.inset_axes((0.80, 0.02, 0.18, 0.18))
@@ -181,7 +180,6 @@ def _draw_flow(axes: "Axes", pixels: Evidence) -> None:
 
 
 def _draw_tokens(places: Sequence["Axes"], face: np.ndarray, tokens: Tokens) -> None:
-    """What the paper's method looked at."""
     merged = f"paper's method: {tokens.patches} patches, {len(tokens.groups)} tokens"
     show_picture(places[0], paled(face), merged, merged_overlay(tokens))
     show_picture(places[1], paled(face), "paper's method: token of each head", selected_overlay(tokens))
@@ -219,7 +217,7 @@ def _token_panel(face: np.ndarray, *overlays: Overlay) -> "Figure":
 
 
 def _panel(picture: np.ndarray, grid: int) -> tuple["Figure", "Axes"]:
-    """A square figure without margins or captions, whose axes count `grid` cells per side."""
+    """A square figure without margins or captions, with axes of `grid` cells per side."""
     figure = new_figure(PANEL, PANEL, fitted=False)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.imshow(picture, extent=(0, grid, grid, 0), interpolation="antialiased")

@@ -1,78 +1,89 @@
-"""Displacements over time -> rises and falls that might be micro-expressions, each with how well it stands out.
+"""Find rises and falls in the displacement of the skin that may be micro-expressions.
 
-A micro-expression rises, perhaps holds, and returns, and the skin is at rest before and after. So every group of
-regions is compared, at every instant and for several durations, with a straight line plus such a bump. The amplitude
-of the bump against what the two leave unexplained says how far it stands out: speech, a turn of the head or an
-expression that stays leave much, whatever their size. One lively region does not hide another.
+A micro-expression rises, may hold, and returns, and the skin is at rest before and after. For every region, every
+instant and several durations, a straight line plus a bump is fitted to the displacement. The amplitude of the bump
+relative to the residual says how clearly it stands out: speech, a turn of the head or a lasting expression leave a
+large residual whatever their size. Each region is fitted separately, so a lively one does not hide another.
 
-Onset, apex and offset: every course that a micro-expression may take, fast or slow to rise and to return, is compared
-with what was measured. The key times are means over the courses, each counting by how well it explains the measurement
-and by how common it is [Y], so that noise that spoils one flank moves them little.
+Movements of the whole face are found by an adaptive matched filter [R]: at every instant, the amplitudes of all regions
+are compared with patterns of expressions, and the covariance of the noise comes from the surrounding seconds. Someone
+who talks moves mouth and chin a lot and together, so these count for little and quiet brows for much.
 
+Onset, apex and offset of a movement of the whole face are means over many courses, fast or slow to rise and to return,
+weighted by how well each fits and how common it is [Y]. Noise on one flank then moves them little.
+
+[R] Robey et al. 1992, A CFAR adaptive matched filter detector, IEEE Trans. AES 28(1)
 [Y] Yan et al. 2013, How fast are the leaked facial expressions: the onset phase is quicker than the rest
 
-Axes: n instants, C channels, R regions, D durations, K courses, w instants of a window
+Axes: n instants, C channels (two per region), R regions, P patterns, D durations, K courses, w instants of a window
 """
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
-from epir.spotting.evidence import PatternEvidence, patterns, weigh
 from epir.spotting.measure import Motion
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members
 
+CLASSIFIER = "false_alarm_classifier.json"
 DURATIONS = (0.13, 0.18, 0.24, 0.32, 0.42, 0.55)  # seconds from onset to offset
-RISE = 0.45  # of the duration
-AROUND = 0.3  # seconds before and after that must be explained by the line alone
+RISE = 0.45  # share of the duration
+AROUND = 0.3  # seconds before and after the bump that the line alone must explain
 CONTEXT = 0.8  # seconds before and after that tell speech from a single movement
-FLOOR = 0.0003  # of the face's width: what noise of the camera leaves
-LEAST = 0.0008  # of the face's width: weaker bumps are not looked at
-STANDS_OUT = 2.5  # amplitude against the rest from which a bump is a candidate
-SPEAKS = 2.5  # of `PatternEvidence.score`: from here on a bump of the whole face is a candidate
-USUAL = 2.5  # seconds before and after in which scores are compared
-APART = 0.2  # seconds between two candidates of one group
+NOISE = 0.0003  # share of the face's width: displacement caused by camera noise
+LEAST = 0.0008  # share of the face's width: minimum amplitude of a bump
+STANDS_OUT = 2.5  # minimum ratio of amplitude to residual
+MIN_SCORE = 2.5  # minimum `PatternEvidence.score` of a movement of the whole face
+USUAL = 2.5  # seconds before and after within which scores are compared
+APART = 0.2  # minimum seconds between two candidates of one group
 AFTERWARDS = 0.2  # seconds before the onset and after the offset that are compared
-LASTING = (0.7, 1.0, 1.4, 2.0, 2.8, 3.8)  # the same for expressions that last longer
+LASTING = (0.7, 1.0, 1.4, 2.0, 2.8, 3.8)  # durations of macro-expressions, in seconds
 LASTING_APART = 0.6
-FOOT = 0.2  # of the peak: here the flanks are still above the noise
-# A rise like sin^2 passes FOOT after this share of its way: onset and offset lie beyond the foot by that much.
+FOOT = 0.2  # share of the peak at which the flanks are still above the noise
+# A rise like sin^2 passes FOOT after this share of its length; onset and offset lie beyond the foot by as much.
 REACHED = math.asin(math.sqrt(FOOT)) / (math.pi / 2)
-VALLEY = 0.6  # of the lower of two peaks: a dip below it parts them
+VALLEY = 0.6  # share of the lower of two peaks: a deeper dip separates them
 RISES = (0.05, 0.08, 0.11, 0.14, 0.18, 0.22, 0.27)  # seconds
 FALLS = (0.06, 0.10, 0.14, 0.18, 0.23, 0.28, 0.34)
 SHORTEST_COURSE, LONGEST_COURSE = 1 / 25, 0.55  # seconds from onset to offset
-EARLIER = 0.12  # seconds by which the apex may lie beside the place that is given
-COMPARED = 0.55  # seconds before and after that place which are compared
-INDEPENDENT = 0.25  # observations an instant: neighbouring instants of a living face err alike
+APEX_SHIFT = 0.12  # seconds by which the apex may differ from the candidate's instant
+COMPARED = 0.55  # seconds before and after that instant that are compared
+INDEPENDENT = 0.25  # independent observations per instant: errors of neighbouring instants are correlated
+SHRINKAGE = 0.4  # of the covariance towards its diagonal: a few seconds of motion do not determine all of it
+QUIET = 0.0006  # share of the face's width: usual motion of a quiet face
+ENOUGH = 4.0  # seconds that show how a face usually moves; a shorter clip may show little but the expression
+ROUNDS = 3  # of reweighting
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One bump of one group of regions; places are instants, lengths shares of the face's width."""
+    """One bump of a group of regions; key times are instants, lengths are shares of the face's width."""
 
     onset: int
     apex: int
     offset: int
     group: str
-    strongest: int  # region
-    stands_out: float  # amplitude against the rest nearby
-    isolated: float  # the same against the rest in a wider context
+    strongest: int  # index of the region
+    stands_out: float  # amplitude divided by the residual nearby
+    isolated: float  # amplitude divided by the residual in a wider context
     amplitudes: np.ndarray  # (R, 2) of the bump in every region
-    rest: np.ndarray  # (R,) of every region, in the wider context
+    residual: np.ndarray  # (R,) of every region, in the wider context
     head: np.ndarray  # (M,) amplitude of the head's bump
-    head_rest: np.ndarray  # (M,)
-    mismatch: float  # of the face during the bump, against that of its surroundings
-    step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
+    head_residual: np.ndarray  # (M,)
+    mismatch: float  # of the face during the bump, divided by that of the surrounding seconds
+    step: float  # log of the error of a bump divided by that of a lasting change; above 0 the skin does not return
     foot: float = 0.0  # seconds from one foot to the other
-    left: float = 0.0  # of the way: how far after the offset the skin is from where it was before the onset
-    evidence: float = 0.0  # `PatternEvidence.score` and `.share`
-    share: float = 0.0
-    unusual: float = 0.0  # the score by what is usual in the seconds around
-    light: float = 0.0  # by how much, as a logarithm, the brightness of the face varies from onset to offset
+    unreturned: float = 0.0  # share of the displacement that remains after the offset
+    evidence: float = 0.0  # `PatternEvidence.score`
+    share: float = 0.0  # `PatternEvidence.share`
+    unusual: float = 0.0  # the score divided by usual scores in the surrounding seconds
+    light: float = 0.0  # range of the log brightness of the face from onset to offset
 
     @property
     def lengths(self) -> np.ndarray:
@@ -80,18 +91,74 @@ class Candidate:
         return np.hypot(self.amplitudes[:, 0], self.amplitudes[:, 1])
 
 
+@cache
+def shipped_classifier() -> dict[str, Any]:
+    """The shipped weights and patterns of the false-alarm classifier (`epir.spotting.false_alarm_training`)."""
+    return dict(json.loads(files("epir.spotting").joinpath(CLASSIFIER).read_text(encoding="utf-8")))
+
+
+@cache
+def expression_patterns() -> np.ndarray:
+    """How the regions move in expressions of the three classes, (P, R, 2), each of length 1."""
+    return np.array(shipped_classifier()["patterns"]).reshape(-1, len(REGIONS), 2)
+
+
+def robust_covariance(values: np.ndarray, trust: float = 1.0) -> np.ndarray:
+    """The covariance (C, C) of values (n, C) about zero; outliers, such as blinks, count less.
+
+    With `trust` below 1, it is mixed with the covariance of a quiet face.
+    """
+    weights, channels = np.ones(len(values)), values.shape[1]
+    for _ in range(ROUNDS):
+        covariance = (values * weights[:, None]).T @ values / weights.sum()
+        covariance = trust * ((1 - SHRINKAGE) * covariance + np.diag(SHRINKAGE * np.diag(covariance)))
+        covariance = covariance + (NOISE**2 + (1 - trust) * QUIET**2) * np.eye(channels)
+        distance = np.einsum("nc,cn->n", values, np.linalg.solve(covariance, values.T)) / channels
+        weights = 1 / (1 + distance)
+    return np.asarray(covariance)
+
+
+@dataclass(frozen=True)
+class PatternEvidence:
+    """How much the face moves like an expression at every instant, for bumps of one duration."""
+
+    score: np.ndarray  # (n,) of the best pattern, in standard deviations of this face's usual motion
+    pattern: np.ndarray  # (n,) index of the best pattern
+    share: np.ndarray  # (n,) share of the unusual motion that follows the pattern, 0..1
+    filters: np.ndarray  # (P, C) weights of the channels in the score of each pattern
+
+
+def weigh(amplitudes: np.ndarray, known: np.ndarray, rate: float) -> PatternEvidence:
+    """Compare amplitudes (n, C), `rate` per second, with patterns (P, R, 2)."""
+    trust = min(len(amplitudes) / rate / ENOUGH, 1.0) ** 2
+    flat = known.reshape(len(known), -1)  # (P, C)
+    whitened = np.linalg.solve(robust_covariance(amplitudes, trust), np.concatenate([flat, amplitudes]).T).T
+    filters = whitened[: len(flat)]
+    filters = filters / np.sqrt((filters * flat).sum(axis=1, keepdims=True))
+    scores = amplitudes @ filters.T  # (n, P)
+    best = scores.argmax(axis=1)
+    score = scores[np.arange(len(scores)), best]
+    energy = (amplitudes * whitened[len(flat) :]).sum(axis=1)
+    return PatternEvidence(score, best, np.maximum(score, 0.0) ** 2 / (energy + 0.1), filters)
+
+
 def bump(times: np.ndarray, duration: float) -> np.ndarray:
-    """Rise and fall like sin^2, 1 at time 0; times in seconds."""
+    """A rise and fall like sin^2 with its peak of 1 at time 0; times are in seconds."""
     up, down = 1 + times / (RISE * duration), 1 - times / ((1 - RISE) * duration)
     return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
 
 
-def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
-    """The amplitude of a bump with its apex at each instant, and the deviation it leaves; both (n, C).
+def _reach(duration: float, around: float, rate: float) -> tuple[int, int]:
+    """The instants before and after the apex that a bump and `around` seconds on both sides take."""
+    return math.ceil((RISE * duration + around) * rate), math.ceil(((1 - RISE) * duration + around) * rate)
 
-    The values (n, C) go on as they are beyond both ends.
+
+def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a bump with its apex at each instant: its amplitude and the residual, both (n, C).
+
+    The values (n, C) are extended beyond both ends by the first and the last.
     """
-    before, after = (math.ceil((share * duration + AROUND) * rate) for share in (RISE, 1 - RISE))
+    before, after = _reach(duration, AROUND, rate)
     times = np.arange(-before, after + 1) / rate
     line = np.linalg.qr(np.stack([np.ones_like(times), times], axis=1))[0]  # (w, 2)
     shape = bump(times, duration)
@@ -101,8 +168,8 @@ def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndar
     windows = np.lib.stride_tricks.sliding_window_view(padded, len(times), axis=0)  # (n, C, w)
     parts = windows @ np.concatenate([line, shape[:, None] / math.sqrt(power)], axis=1)  # (n, C, 3)
     error = np.einsum("ncw,ncw->nc", windows, windows) - (parts**2).sum(axis=-1)
-    deviation = np.sqrt(np.maximum(error, 0) / max(len(times) - 3, 1))
-    return parts[..., 2] / math.sqrt(power), deviation
+    residual = np.sqrt(np.maximum(error, 0) / max(len(times) - 3, 1))
+    return parts[..., 2] / math.sqrt(power), residual
 
 
 def find_candidates(
@@ -115,11 +182,11 @@ def find_candidates(
     within: tuple[float, float] = (-math.inf, math.inf),
     whole: bool = True,
 ) -> list[Candidate]:
-    """The candidates in a motion at `rate` instants a second, by time.
+    """The candidates in a motion at `rate` instants per second, by time.
 
-    `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group; `known`
-    are other patterns (P, R, 2) than those that ship. Outside the instants `within`, and well around them, only
-    the eyes are looked at; `whole` looks for movements of the whole face besides those of single regions.
+    `lengths` are the durations to try and `apart` is the minimum distance of two candidates of one group, in seconds.
+    `known` replaces the shipped patterns (P, R, 2). Outside the instants `within`, only the eyes are searched. `whole`
+    also searches for movements of the whole face.
     """
     count = len(motion.skin)
     durations = [each for each in lengths if each * rate >= 3]
@@ -129,38 +196,40 @@ def find_candidates(
     flat = flat - flat.mean(axis=0)
     fits = [fit_bumps(flat, rate, duration) for duration in durations]
     amplitude = np.array([np.hypot(each[:, ::2], each[:, 1::2]) for each, _ in fits])  # (D, n, R)
-    rest = np.array([np.sqrt((each[:, ::2] ** 2 + each[:, 1::2] ** 2) / 2) for _, each in fits])
-    clear = np.where(amplitude > LEAST, amplitude / (rest + FLOOR), 0.0)
-    evidence = [weigh(each, patterns() if known is None else known, rate) for each, _ in fits] if whole else []
+    residual = np.array([np.sqrt((each[:, ::2] ** 2 + each[:, 1::2] ** 2) / 2) for _, each in fits])
+    clear = np.where(amplitude > LEAST, amplitude / (residual + NOISE), 0.0)
+    evidence = (
+        [weigh(each, expression_patterns() if known is None else known, rate) for each, _ in fits] if whole else []
+    )
     scores = np.array([each.score for each in evidence]).reshape(-1, count)  # (D, n), or (0, n)
-    reach = RISE * durations[-1] * rate  # the apex may lie so far from the middle of the bump
+    reach = RISE * durations[-1] * rate  # how far the apex may lie from the middle of the bump
     first, last = within[0] - reach, within[1] + reach
-    described = _Describer(motion, flat, rate, scores, evidence)
+    describer = _Describer(motion, flat, rate, scores, evidence)
     candidates: list[Candidate | None] = []
     for group in GROUPS:
         in_group = clear[..., members(group)]  # (D, n, regions of the group)
         best = in_group.max(axis=(0, 2))  # (n,)
         for apex in separate_peaks(best, STANDS_OUT, max(1, round(apart * rate))):
-            which, region = np.unravel_index(int(in_group[:, apex].argmax()), in_group[:, apex].shape)
-            place = int(members(group)[region])
             if group != EYES and not first <= apex < last:
                 continue
-            candidates.append(described.one(apex, durations[which], place, float(best[apex])))
-    for apex in separate_peaks(scores.max(axis=0, initial=0.0), SPEAKS, max(1, round(apart * rate))):
+            which, place = np.unravel_index(int(in_group[:, apex].argmax()), in_group[:, apex].shape)
+            region = int(members(group)[place])
+            candidates.append(describer.describe(apex, durations[which], region, float(best[apex])))
+    for apex in separate_peaks(scores.max(axis=0, initial=0.0), MIN_SCORE, max(1, round(apart * rate))):
         if not first <= apex < last:
             continue
         best_fit = int(scores[:, apex].argmax())
         filters = evidence[best_fit].filters[evidence[best_fit].pattern[apex]]
         share = filters * fits[best_fit][0][apex]  # (C,) of the score
-        place = int((share[::2] + share[1::2]).argmax())
-        stands_out = float(clear[best_fit, apex, place])
-        if stands_out >= STANDS_OUT:  # or else it is the tip of something that lasts
-            candidates.append(described.one(apex, durations[best_fit], place, stands_out, whole=best_fit))
+        region = int((share[::2] + share[1::2]).argmax())
+        stands_out = float(clear[best_fit, apex, region])
+        if stands_out >= STANDS_OUT:  # otherwise it is the peak of a lasting expression
+            candidates.append(describer.describe(apex, durations[best_fit], region, stands_out, whole=best_fit))
     return sorted((each for each in candidates if each is not None), key=lambda each: each.apex)
 
 
 def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
-    """The places of the highest values (n,) from `least` on, none nearer than `apart` to a higher one."""
+    """The indices of the peaks of values (n,) of at least `least`, more than `apart` from any higher one."""
     open_values, places = values.astype(float).copy(), []
     while len(values) and open_values.max() >= least:
         place = int(open_values.argmax())
@@ -171,16 +240,18 @@ def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Describer:
-    """Makes candidates of places in one stretch of time."""
+    """Builds the candidates of one motion."""
 
     motion: Motion
-    flat: np.ndarray  # (n, C) the skin about its mean
+    flat: np.ndarray  # (n, C) displacement of the skin about its mean
     rate: float
     scores: np.ndarray  # (D, n)
     evidence: list[PatternEvidence]
 
-    def one(self, apex: int, duration: float, region: int, clear: float, whole: int | None = None) -> Candidate | None:
-        """The candidate at `apex`, by the course of a region, or of the whole face for the duration `whole`."""
+    def describe(
+        self, apex: int, duration: float, region: int, clear: float, whole: int | None = None
+    ) -> Candidate | None:
+        """The candidate at `apex`; its key times come from the region, or from the whole face at duration `whole`."""
         flat, rate = self.flat, self.rate
         near, far = (_window(len(flat), rate, apex, duration, around) for around in (AROUND, CONTEXT))
         amplitude, _, line = _fit(flat, rate, apex, duration, near)
@@ -196,9 +267,9 @@ class _Describer:
         else:
             known = self.evidence[whole]
             edges = key_times(flat @ known.filters[known.pattern[apex]], apex, rate)
-        shown, rest, _ = _fit(flat, rate, apex, duration, far)
-        head_shown, head_rest, _ = _fit(self.motion.head.astype(np.float64), rate, apex, duration, near)
-        rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
+        in_context, residual, _ = _fit(flat, rate, apex, duration, far)
+        head, head_residual, _ = _fit(self.motion.head.astype(np.float64), rate, apex, duration, near)
+        residual = np.sqrt((residual.reshape(-1, 2) ** 2).mean(axis=1))
         evidence, share, unusual = self._unusual(apex)
         covered = float(self.motion.mismatch[edges[0] : edges[2] + 1].max() + 0.5)
         return Candidate(
@@ -206,15 +277,15 @@ class _Describer:
             group=REGIONS[region].group,
             strongest=region,
             stands_out=clear,
-            isolated=float(np.hypot(*shown[channels])) / (float(rest[region]) + FLOOR),
+            isolated=float(np.hypot(*in_context[channels])) / (float(residual[region]) + NOISE),
             amplitudes=amplitude.reshape(-1, 2),
-            rest=rest,
-            head=head_shown,
-            head_rest=head_rest,
+            residual=residual,
+            head=head,
+            head_residual=head_residual,
             mismatch=covered / float(np.median(self.motion.mismatch[far]) + 0.5),
             step=_step(flat[near, channels], rate, near, apex, duration),
             foot=(feet[2] - feet[0]) / rate,
-            left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
+            unreturned=_unreturned(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
             evidence=evidence,
             share=share,
             unusual=unusual,
@@ -235,13 +306,13 @@ class _Describer:
 
 
 def _window(count: int, rate: float, apex: int, duration: float, around: float) -> slice:
-    before, after = (math.ceil((share * duration + around) * rate) for share in (RISE, 1 - RISE))
+    before, after = _reach(duration, around, rate)
     return slice(max(apex - before, 0), min(apex + after + 1, count))
 
 
 @lru_cache(maxsize=512)
 def _basis(rate: float, first: int, last: int, duration: float) -> tuple[np.ndarray, np.ndarray]:
-    """Line and bump at instants from the apex, (w, 3), and the matrix (3, w) that gives their parts of any course."""
+    """Line and bump at instants from the apex, (w, 3), and its pseudo-inverse (3, w)."""
     times = np.arange(first, last) / rate
     basis = np.stack([np.ones_like(times), times, bump(times, duration)], axis=1)
     return basis, np.linalg.pinv(basis)
@@ -250,17 +321,17 @@ def _basis(rate: float, first: int, last: int, duration: float) -> tuple[np.ndar
 def _fit(
     values: np.ndarray, rate: float, apex: int, duration: float, window: slice
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Amplitude and deviation (C,) of one bump, and level and slope (2, C) of the line below it."""
+    """Amplitude and residual (C,) of one bump, and level and slope (2, C) of the line below it."""
     basis, inverse = _basis(rate, window.start - apex, window.stop - apex, duration)
     parts = inverse @ values[window]  # (3, C)
-    rest = values[window] - basis @ parts
-    deviation = np.sqrt((rest**2).sum(axis=0) / max(len(basis) - 3, 1))
-    return parts[2], deviation, parts[:2]
+    error = values[window] - basis @ parts
+    residual = np.sqrt((error**2).sum(axis=0) / max(len(basis) - 3, 1))
+    return parts[2], residual, parts[:2]
 
 
 @lru_cache(maxsize=512)
 def _changes(rate: float, first: int, last: int, duration: float) -> np.ndarray:
-    """Orthonormal bases of a line and a bump, then of a line and each lasting change, (1 + changes, 3, w)."""
+    """Orthonormal bases of a line with a bump, then of a line with each lasting change, (1 + changes, 3, w)."""
     times = np.arange(first, last) / rate
     lasting = [np.clip((times - at) / 0.08 + 0.5, 0, 1) for at in np.arange(-0.5, 0.61, 0.1) * duration]
     shapes = [bump(times, duration), *lasting]
@@ -269,27 +340,28 @@ def _changes(rate: float, first: int, last: int, duration: float) -> np.ndarray:
 
 
 def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: float) -> float:
-    """Log of the error that a bump leaves by the error that the best lasting change leaves."""
+    """`Candidate.step`."""
     parts = _changes(rate, window.start - apex, window.stop - apex, duration) @ values  # (1 + changes, 3, 2)
     errors = np.maximum((values**2).sum() - (parts**2).sum(axis=(1, 2)), 0.0) + len(values) * 1e-9
     return math.log(errors[0] / errors[1:].min())
 
 
 def _between(feet: tuple[int, int, int], apex: int, length: float, count: int) -> tuple[int, int, int]:
-    """Onset, apex and offset halfway from the feet, which noise moves, to the bump, whose flanks are fixed."""
+    """Onset, apex and offset halfway between the feet, which noise moves, and the ends of the bump, which are fixed."""
     onset = round((feet[0] + apex - RISE * length) / 2)
     offset = round((feet[2] + apex + (1 - RISE) * length) / 2)
     return max(min(onset, feet[1] - 2), 0), feet[1], min(max(offset, feet[1] + 1), count - 1)
 
 
-def _left(course: np.ndarray, edges: tuple[int, int, int], around: int) -> float:
+def _unreturned(course: np.ndarray, edges: tuple[int, int, int], around: int) -> float:
+    """`Candidate.unreturned`."""
     onset, apex, offset = edges
     before, after = course[max(onset - around, 0) : onset + 1].mean(), course[offset : offset + around + 1].mean()
     return float(abs(after - before) / max(course[apex] - min(before, after), 1e-9))
 
 
 def find_edges(course: np.ndarray, near: int, reach: int) -> tuple[int, int, int] | None:
-    """Onset, apex and offset of the peak of `course` (n,) within `reach` of a place; None at the very ends."""
+    """Onset, apex and offset of the peak of `course` (n,) within `reach` of an index; None at the very ends."""
     low = max(near - reach, 0)
     apex = low + int(course[low : near + reach + 1].argmax())
     left, right = (foot(course, apex, step) for step in (-1, 1))
@@ -300,7 +372,7 @@ def find_edges(course: np.ndarray, near: int, reach: int) -> tuple[int, int, int
 
 
 def foot(course: np.ndarray, apex: int, step: int) -> int:
-    """The last place on one side of the apex before the flank is below its foot, or another peak begins."""
+    """The last index on one side of the apex before the flank falls below its foot or another peak begins."""
     lowest, at = course[apex], apex
     place = apex + step
     while 0 <= place < len(course):
@@ -319,11 +391,11 @@ def foot(course: np.ndarray, apex: int, step: int) -> int:
 
 @lru_cache(maxsize=16)
 def courses(rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Key times (K, 3) in instants from the middle, prior (K,), shapes (K, w) free of lines, and the lines (w, 2)."""
+    """Key times (K, 3) relative to the middle, prior (K,), shapes (K, w) without their line, and the line (w, 2)."""
     reach = max(3, round(COMPARED * rate))
     times = np.arange(-reach, reach + 1)  # (w,)
     step = max(1, round(rate / 50))
-    middle = np.arange(-round(EARLIER * rate), round(EARLIER * rate) + 1, step)
+    middle = np.arange(-round(APEX_SHIFT * rate), round(APEX_SHIFT * rate) + 1, step)
     keys, prior = [], []
     for rise in RISES:
         for fall in FALLS:
@@ -345,7 +417,7 @@ def courses(rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
 
 
 def key_times(course: np.ndarray, near: int, rate: float) -> tuple[int, int, int]:
-    """Onset, apex and offset of the bump of `course` (n,) near a place; at least 2 and 1 instants apart."""
+    """Onset, apex and offset of the bump of `course` (n,) near an index; at least 2 and 1 instants apart."""
     keys, prior, shapes, line = courses(rate)
     reach = (shapes.shape[1] - 1) // 2
     places = np.clip(np.arange(near - reach, near + reach + 1), 0, len(course) - 1)
@@ -353,9 +425,7 @@ def key_times(course: np.ndarray, near: int, rate: float) -> tuple[int, int, int
     values = values - line @ (line.T @ values)
     along = np.maximum(shapes @ values, 0.0)  # (K,)
     error = np.maximum(values @ values - along**2, 0.0)
-    free = max(len(values) - 4, 1)
-    spread = float(error.min()) / free + 1e-12
-
+    spread = float(error.min()) / max(len(values) - 4, 1) + 1e-12
     fit = np.exp(-(error - error.min()) / (2 * spread) * INDEPENDENT) * prior
     onset, apex, offset = (fit / fit.sum()) @ keys + near
     apex = int(np.clip(round(apex), 2, max(len(course) - 2, 2)))

@@ -1,10 +1,10 @@
-"""Train the false-alarm classifier of spotting, micro-expression or not, on synthetic people alone.
+"""Train the classifier that tells micro-expressions from false alarms, on synthetic people only.
 
     epir bench --only spotting --set train=work/scenes
 
-Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. What the
-spotter measures of it is kept in one file of the folder; run the same command again to resume. The weights go to
-`false_alarm_classifier.json` in that folder; those that ship with epir are `epir/spotting/false_alarm_classifier.json`.
+Each scene shows a person with one to three behaviours and some micro-expressions, compressed with H.264. The folder
+keeps one file per scene with the spotter's measurements; run the same command again to resume. The weights go to
+`false_alarm_classifier.json` in that folder; the shipped ones are `epir/spotting/false_alarm_classifier.json`.
 
 Axes: P patterns, R regions
 """
@@ -24,37 +24,36 @@ from epir.core.seeds import generator
 from epir.faces.align import Crop
 from epir.frames.film import compressed
 from epir.spotting import decision
-from epir.spotting.candidates import find_candidates
-from epir.spotting.evidence import CLASSIFIER
+from epir.spotting.candidates import CLASSIFIER, find_candidates
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import FaceMeasure, Motion
 from epir.spotting.regions import REGIONS, centres, region_cells
-from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import OVERLAP, overlap
 from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry, draw_identity
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 
 SCENES = 144
 SECONDS = 9.0
 RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
-MICRO = 0.5  # micro-expressions a second
+MICRO = 0.5  # micro-expressions per second
 SIZE, MARGIN = 84, 14  # px
 LIVELY = ("talk", "blink", "look", "nod")
-STREAM = "rejector"  # the name of the random streams, which fix the scenes that the shipped weights come from
-TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
-PATTERNS = 90  # of expressions
+STREAM = "rejector"  # name of the random streams that fix the scenes of the shipped weights
+TOO_LITTLE = 0.3  # share of the largest displacement: a region that moves less is not part of the expression
+PATTERNS = 90  # number of expressions
 PENALTY = 3.0  # on the squared weights of standardised measures
 
 
 def train(folder: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
-    """Train on the scenes in a folder, made where they are missing; gives recall and precision on scenes kept apart."""
+    """Train on the scenes in a folder, drawing missing ones; returns recall and precision on held-out scenes."""
     is_new = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
     if not is_new and not any(folder.glob("scene*.npz")):
         raise ConfigError(
-            f"{folder} holds something else than scenes", fix="name a new folder, or one made by this command"
+            f"{folder} holds something other than scenes", fix="name a new folder, or one that this command made"
         )
     check_place(resolved(folder / CLASSIFIER))
     progress, known = progress or Silent(), draw_patterns()
@@ -67,13 +66,13 @@ def train(folder: Path, scenes: int = SCENES, progress: Progress | None = None) 
             rows += [(row, truth, number) for row, truth in examples(kept, known)]
             progress.advance()
         progress.finish()
-        return _learn_and_write(rows, known, folder / CLASSIFIER, scenes)
+        return _fit_and_write(rows, known, folder / CLASSIFIER, scenes)
 
 
 def scene_of(
     number: int, fps: float | None = None, *, seconds: float = SECONDS, micro: float = MICRO
 ) -> tuple[Scene, list[np.ndarray]]:
-    """One scene and its small faces, (h, h) uint8; every second scene is lively. The rate is drawn if not given."""
+    """One scene and its small faces, (h, h) uint8; scenes with odd numbers are lively. By default, draws the rate."""
     random = generator(0, STREAM, number)
     names = list(BEHAVIOURS)
     behaviours = list(LIVELY) if number % 2 else [names[number // 2 % len(names)]]
@@ -91,7 +90,7 @@ def scene_of(
 
 
 def collect(path: Path, number: int) -> dict[str, np.ndarray]:
-    """What the spotter measures of one scene, and its truth, from its file if there is one."""
+    """The spotter's measurements of one scene and its ground truth, read from its file if that exists."""
     if not path.exists():
         scene, faces = scene_of(number)
         measure, crop = FaceMeasure(SIZE), Crop(SIZE / 2, SIZE / 2, float(SIZE))
@@ -111,14 +110,14 @@ def collect(path: Path, number: int) -> dict[str, np.ndarray]:
 
 
 def true_motion(scene: Scene) -> Iterator[np.ndarray]:
-    """How far each region goes in each micro-expression of a scene, (R,), as a share of the face's width."""
+    """The displacement of each region in each micro-expression of a scene, (R,), as a share of the face's width."""
     first = len(scene.movements) - len(scene.shown)
     for movement, amounts in zip(scene.movements[first:], scene.amounts[first:], strict=True):
         yield np.hypot(*region_motion(movement).T) * amounts.max() / CROP_SIDE
 
 
-def region_motion(movement: Movement) -> np.ndarray:
-    """The displacement of each region, (R, 2), where the strongest point goes by 1."""
+def region_motion(movement: SkinMovement) -> np.ndarray:
+    """The displacement of each region, (R, 2), for a movement with a maximum of 1."""
     x, y = centres()
     places = CROP_SIDE * (x.ravel() - 0.5), CROP_SIDE * y.ravel() + CROP_TOP
     cells = region_cells() / region_cells().sum(axis=1, keepdims=True)
@@ -126,19 +125,19 @@ def region_motion(movement: Movement) -> np.ndarray:
 
 
 def draw_patterns(count: int = PATTERNS) -> np.ndarray:
-    """How the regions move in expressions of the three classes in turn, (P, R, 2), each of length 1."""
+    """Draw patterns (P, R, 2), each of length 1: how regions move in expressions of the three classes in turn."""
     random, words, drawn = generator(0, "templates"), emotions(3), []
     for number in range(count):
-        actions = draw_expression(3, words[number % len(words)], random).actions
-        drawn.append(region_motion(draw_movement(actions, Geometry(), random)))
+        units = draw_expression(3, words[number % len(words)], random).active_units
+        drawn.append(region_motion(draw_movement(units, Geometry(), random)))
     patterns = np.array(drawn)
     return patterns / np.sqrt((patterns**2).sum(axis=(1, 2), keepdims=True))
 
 
 def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> Iterator[tuple[dict[str, float], int]]:
-    """Measures of the candidates that no rule decides, with 1 for a micro-expression and 0 for anything else.
+    """Measures of the candidates that no rule rejects, with 1 for a micro-expression and 0 for a false alarm.
 
-    A candidate that shares only its time with a micro-expression is neither.
+    Candidates that overlap a micro-expression but differ from it in time, region or size are left out.
     """
     rate = float(kept["rate"])
     motion = Motion(kept["skin"], kept["head"], kept["mismatch"], np.zeros(len(kept["skin"])))
@@ -157,8 +156,8 @@ def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> It
             yield decision.features(each, rate, known), 1
 
 
-def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The weights of a logistic regression with a penalty, the constant last."""
+def fit_weights(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The weights of a penalised logistic regression, the constant last."""
     from sklearn.linear_model import LogisticRegression
 
     mean, deviation = measures.mean(axis=0), measures.std(axis=0) + 1e-6
@@ -168,32 +167,32 @@ def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.append(plain, model.intercept_[0] - plain @ mean)
 
 
-def _learn_and_write(
+def _fit_and_write(
     rows: Sequence[tuple[dict[str, float], int, int]], known: np.ndarray, path: Path, scenes: int
 ) -> dict[str, float]:
-    """Write weights and patterns learnt from all scenes; gives what weights without a fifth reach on that fifth."""
+    """Write the weights trained on all scenes; returns the scores of weights trained without a fifth, on that fifth."""
     names = list(rows[0][0])
     measures = np.array([[row[name] for name in names] for row, _, _ in rows])
     truth = np.array([each for _, each, _ in rows])
-    apart = np.array([number % 5 == 0 for _, _, number in rows])
-    tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
-    weights = learn(measures, truth)
-    kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], weights, strict=True)}
+    held_out = np.array([number % 5 == 0 for _, _, number in rows])
+    predicted = probabilities(measures[held_out], fit_weights(measures[~held_out], truth[~held_out]))
+    weights = fit_weights(measures, truth)
+    by_name = {name: round(float(value), 5) for name, value in zip([*names, "constant"], weights, strict=True)}
     drawn = [[round(float(value), 3) for value in each.ravel()] for each in known]
-    learnt = {"scenes": scenes, "weights": kept_weights}
-    lines = ",\n".join(f"  {json.dumps(each)}" for each in drawn)  # one pattern a line
-    write_text(path, f'{json.dumps(learnt, indent=1)[:-2]},\n "patterns": [\n{lines}\n ]\n}}\n')
-    sure = tried >= 0.5
+    classifier = {"scenes": scenes, "weights": by_name}
+    lines = ",\n".join(f"  {json.dumps(each)}" for each in drawn)  # one pattern per line
+    write_text(path, f'{json.dumps(classifier, indent=1)[:-2]},\n "patterns": [\n{lines}\n ]\n}}\n')
+    accepted = predicted >= 0.5
     return {
         "candidates": len(truth),
         "micro_expressions": int(truth.sum()),
-        "recall": float(sure[truth[apart] == 1].mean()),
-        "precision": float(truth[apart][sure].mean()),
-        "mean_probability": float(tried.mean()),
-        "mean_truth": float(truth[apart].mean()),
+        "recall": float(accepted[truth[held_out] == 1].mean()),
+        "precision": float(truth[held_out][accepted].mean()),
+        "mean_probability": float(predicted.mean()),
+        "mean_truth": float(truth[held_out].mean()),
     }
 
 
-def chances(measures: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The probabilities that weights with their constant give, (n,)."""
+def probabilities(measures: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The probabilities (n,) of measures (n, measures) under weights whose last is the constant."""
     return 1 / (1 + np.exp(-(measures @ weights[:-1] + weights[-1])))

@@ -1,9 +1,9 @@
-"""Small faces one after the other -> how far each region of the skin has gone, the head's own motion taken off.
+"""Measure how far each region of the skin has moved from frame to frame, without the motion of the head.
 
-Every face is laid on a reference, a face of at most two seconds ago, by the shift, turn and scale of the frame before;
-what is left is one flow, small and subpixel. From it the head's motion is fitted again, by points that keep still in an
-expression, as shift, turn, scale and as what a turn of a round head to the side or up looks like. The rest belongs to
-the skin. When the reference is renewed, or the tracker lays a new crop, the displacement goes on where it was.
+Each face is aligned with a reference, a face at most two seconds old, by the shift, rotation and scale of the previous
+frame. The remaining flow is small. The head motion is fitted to it at points that stay still in an expression: shift,
+rotation, scale, and the yaw and pitch of a round head. The residual is the motion of the skin. When the reference or
+the tracker's crop changes, the displacement continues from its last value.
 
 Axes: h pixels of the small face, G cells per side, R regions, M head motions; u to the right, v downwards
 """
@@ -21,26 +21,26 @@ from epir.spotting.regions import GRID, REGIONS, centres, region_cells
 
 FLOW = FlowRecipe(flow=FlowSettings(window=11, levels=3, iterations=2))
 HEAD = ("right", "down", "nearer", "roll", "yaw", "pitch")  # lengths as shares of the face's width
-RENEW = 2.0  # seconds after which the reference is renewed
-TURNED = 0.02  # of the face's width, by yaw or pitch: the reference is renewed at once
+RENEW = 2.0  # seconds after which the reference is replaced
+TURNED = 0.02  # share of the face's width, by yaw or pitch: the reference is replaced at once
 ROUNDS = 4  # of reweighting
-TEXTURE = 16.0  # squared grey levels a pixel: from here on a cell's flow can be trusted
+TEXTURE = 16.0  # squared grey levels per pixel above which a cell's flow is reliable
 
 
 @dataclass(frozen=True, slots=True)
 class MotionSample:
-    """Where the skin and the head are at one frame, as shares of the face's width, since the first frame."""
+    """Displacement of skin and head since the first frame, as shares of the face's width."""
 
     number: int
     seconds: float
     skin: np.ndarray  # (R, 2) float32
     head: np.ndarray  # (M,) float32
-    mismatch: float  # of the face and its reference after the flow, in grey levels: high where a hand covers the face
-    light: float = 0.0  # log of the face's brightness against the first frame, as the median over its cells
+    mismatch: float  # of the face and its reference after the flow, in grey levels; high if a hand covers the face
+    light: float = 0.0  # median log brightness of the face relative to the first frame
 
 
 class Motion(NamedTuple):
-    """The samples of a stretch of time at even instants."""
+    """Samples at evenly spaced instants."""
 
     skin: np.ndarray  # (n, R, 2)
     head: np.ndarray  # (n, M)
@@ -52,7 +52,7 @@ NOTHING = (np.zeros((len(REGIONS), 2)), np.zeros(len(HEAD)))
 
 
 class FaceMeasure:
-    """Follows one face; begin a new one where the person or the scene is another."""
+    """Measures one face; create a new instance when the person or the scene changes."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -64,31 +64,32 @@ class FaceMeasure:
         self._grid = columns, rows
 
     def push(self, number: int, seconds: float, face: np.ndarray, crop: Crop) -> MotionSample:
-        """Take the next small face (h, h) uint8."""
+        """Measure the next face, (h, h) uint8."""
         if self._crop is None:
             self._renew(face, seconds, *NOTHING)
             self._crop = crop
             return MotionSample(number, seconds, NOTHING[0].astype(np.float32), NOTHING[1].astype(np.float32), 0.0)
         moved, recrop = crop != self._crop, between_crops(self._crop, crop, self._size)
         self._place, self._crop = recrop @ self._place, crop
-        laid = self._laid(face)
-        flow = flow_between(self._reference, laid, FLOW)  # (h, h, 2)
+        aligned = self._aligned(face)
+        flow = flow_between(self._reference, aligned, FLOW)  # (h, h, 2)
         cells = cv2.resize(flow, (GRID, GRID), interpolation=cv2.INTER_AREA).reshape(-1, 2) / self._size
         motion = fit_head(cells, self._stable)
         skin = self._skin + self._weights @ (cells - head_flow(motion))
         self._place = self._place @ similarity_matrix(motion, self._size)
         pose = _pose(np.linalg.inv(recrop) @ self._place, self._size)
         head = self._head + np.array([*pose, *motion[4:]])
-        mismatch, light = self._mismatch(laid, flow), self._light + float(np.median(_brightness(laid) - self._bright))
+        mismatch = self._mismatch(aligned, flow)
+        light = self._light + float(np.median(_brightness(aligned) - self._bright))
         if moved:
             self._place = np.eye(3)
             self._renew(face, seconds, skin, head, light)
         elif seconds - self._since >= RENEW or np.abs(motion[4:]).max() > TURNED:
-            self._renew(self._laid(face), seconds, skin, head - [*pose, 0.0, 0.0], light)
+            self._renew(self._aligned(face), seconds, skin, head - [*pose, 0.0, 0.0], light)
         return MotionSample(number, seconds, skin.astype(np.float32), head.astype(np.float32), mismatch, light)
 
-    def _laid(self, face: np.ndarray) -> np.ndarray:
-        """The face as it lies on the reference."""
+    def _aligned(self, face: np.ndarray) -> np.ndarray:
+        """The face aligned with the reference."""
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         size = (self._size, self._size)
         return cv2.warpAffine(face, self._place[:2], size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
@@ -106,16 +107,16 @@ class FaceMeasure:
         self._weights = weights / weights.sum(axis=1, keepdims=True)  # (R, G * G)
         self._stable = STABLE * trust
 
-    def _mismatch(self, laid: np.ndarray, flow: np.ndarray) -> float:
+    def _mismatch(self, aligned: np.ndarray, flow: np.ndarray) -> float:
         columns, rows = self._grid
-        back = cv2.remap(laid, columns + flow[..., 0], rows + flow[..., 1], cv2.INTER_LINEAR)
+        back = cv2.remap(aligned, columns + flow[..., 0], rows + flow[..., 1], cv2.INTER_LINEAR)
         difference = cv2.blur(back, (3, 3)).astype(np.float32) - cv2.blur(self._reference, (3, 3))
         cells = cv2.resize(np.abs(difference), (GRID, GRID), interpolation=cv2.INTER_AREA).ravel()
         return float(cells @ OVAL / OVAL.sum())
 
 
 def _brightness(face: np.ndarray) -> np.ndarray:
-    """Log of the brightness of the cells that show the face."""
+    """Log brightness of the cells that show the face."""
     cells = cv2.resize(face, (GRID, GRID), interpolation=cv2.INTER_AREA).ravel().astype(np.float64)
     return np.log(cells[OVAL > 0.5] + 4.0)
 
@@ -127,13 +128,13 @@ def between_crops(old: Crop, new: Crop, size: int) -> np.ndarray:
 
 
 def fit_head(cells: np.ndarray, stable: np.ndarray) -> np.ndarray:
-    """The head motion (M,) that most stable cells of a flow (G * G, 2) follow, by reweighted least squares."""
+    """The head motion (M,) of the stable cells of a flow (G * G, 2), by iteratively reweighted least squares."""
     weights, flow = stable, cells.astype(np.float64)
     for _ in range(ROUNDS):
         weighted = BASIS * np.repeat(weights, 2)  # (M, 2 G * G)
         motion = np.linalg.solve(weighted @ BASIS.T + 1e-9 * np.eye(len(BASIS)), weighted @ flow.ravel())
-        rest = flow - head_flow(motion)
-        error = np.hypot(rest[:, 0], rest[:, 1])
+        residual = flow - head_flow(motion)
+        error = np.hypot(residual[:, 0], residual[:, 1])
         spread = 1.4826 * float(np.median(error[FIRM])) + 1e-5
         weights = stable / (1.0 + (error / (2.0 * spread)) ** 2) ** 2  # Geman and McClure
     return motion
@@ -145,7 +146,7 @@ def head_flow(motion: np.ndarray) -> np.ndarray:
 
 
 def similarity_matrix(motion: np.ndarray, size: int) -> np.ndarray:
-    """The (3, 3) matrix in pixels of shift, turn and scale of a head motion."""
+    """Shift, rotation and scale of a head motion as a (3, 3) matrix in pixels."""
     right, down, nearer, roll = motion[:4]
     middle = (size - 1) / 2
     turned = np.array([[1 + nearer, -roll], [roll, 1 + nearer]])
@@ -154,7 +155,7 @@ def similarity_matrix(motion: np.ndarray, size: int) -> np.ndarray:
 
 
 def _pose(place: np.ndarray, size: int) -> tuple[float, float, float, float]:
-    """Shift, scale and turn of a matrix made by `similarity_matrix`."""
+    """Shift, scale and roll of a matrix from `similarity_matrix`."""
     middle = (size - 1) / 2
     right, down = (place[:2] @ (middle, middle, 1.0) - middle) / size
     return right, down, (place[0, 0] + place[1, 1]) / 2 - 1, (place[1, 0] - place[0, 1]) / 2
@@ -173,13 +174,13 @@ def _basis() -> np.ndarray:
 
 
 def _oval() -> np.ndarray:
-    """Which cells show the face and not what is behind it, (G * G,), 0..1."""
+    """How much of each cell shows the face and not the background, (G * G,), 0..1."""
     x, y = centres()
     return np.clip(1.3 - ((x - 0.5) / 0.46) ** 2 - ((y - 0.5) / 0.62) ** 2, 0, 1).ravel()
 
 
 def _stable() -> np.ndarray:
-    """How far a cell keeps still in an expression, (G * G,), 0..1: the ridge of the nose, the temples do."""
+    """How still a cell stays in an expression, (G * G,), 0..1; the bridge of the nose and the temples stay still."""
     x, y = centres()
     moving = np.zeros_like(x)
     brows, lids = (0.25, 0.10, 0.17, 0.09), (0.25, 0.22, 0.14, 0.07)

@@ -1,6 +1,6 @@
-"""The parts of an aligned face in which expressions happen, left and right apart, as cells of a coarse grid.
+"""The regions of an aligned face that expressions move, left and right separate, as cells of a coarse grid.
 
-In the crop of `epir.faces.align` the eyes lie a quarter from the top and the mouth a quarter from the bottom. Left and
+In the crop of `epir.faces.align`, the eyes lie a quarter from the top and the mouth a quarter from the bottom. Left and
 right are those of the picture.
 
 Axes: G cells per side, R regions
@@ -18,7 +18,7 @@ Side = Literal["left", "right", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One box of the crop: left, top, right, bottom as shares of it."""
+    """One region; `box` is left, top, right and bottom as shares of the crop."""
 
     name: str
     side: Side
@@ -52,18 +52,18 @@ MOUTH = ("lip corners", "lips and chin")
 
 @cache
 def members(*groups: str) -> np.ndarray:
-    """The places of the regions of some groups."""
+    """The indices of the regions of these groups."""
     return np.array([place for place, each in enumerate(REGIONS) if each.group in groups])
 
 
 @cache
 def named(name: str) -> np.ndarray:
-    """The places of the regions with this name, on either side."""
+    """The indices of the regions with this name, on either side."""
     return np.array([place for place, each in enumerate(REGIONS) if each.name == name])
 
 
 def centres() -> tuple[np.ndarray, np.ndarray]:
-    """Where the centres of the cells lie, as shares of the crop: x and y, (G, G) each."""
+    """The centres of the cells as shares of the crop: x and y, (G, G) each."""
     axis = (np.arange(GRID) + 0.5) / GRID
     x, y = np.meshgrid(axis, axis)
     return x, y
@@ -71,7 +71,7 @@ def centres() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def region_cells() -> np.ndarray:
-    """Which cells belong to each region, (R, G * G) float32 of 0 and 1: those whose centre lies in its box."""
+    """Which cells belong to each region, (R, G * G) float32 of 0 and 1: those with their centre in its box."""
     x, y = centres()
     cells = [
         (x >= left) & (x < right) & (y >= top) & (y < bottom) for left, top, right, bottom in (r.box for r in REGIONS)

@@ -1,4 +1,4 @@
-"""What spotting found in a video: the motion of every frame, the micro-expressions, and what was rejected and why.
+"""The result of spotting: the motion of every frame, the micro-expressions, and rejected movements with the reason.
 
 Axes: n frames that show the face, G groups of regions, R regions
 """
@@ -12,9 +12,9 @@ from epir.faces.align import Crop
 from epir.spotting.regions import EYES, GROUPS
 
 MICRO_EXPRESSION = "micro-expression"
-MACRO = "macro"  # an expression that lasts longer, and comes back
+MACRO = "macro"  # a longer expression from which the face returns to rest
 BLINK = "blink"
-INSIDE_MACRO = "inside a macro-expression"  # its rise, its return, its tremble
+INSIDE_MACRO = "inside a macro-expression"  # its rise, return or tremor
 REASONS = (
     BLINK,
     "head",
@@ -30,7 +30,7 @@ REASONS = (
     "unclear",
 )
 WITHOUT_EYES = [place for place, name in enumerate(GROUPS) if name != EYES]
-OVERLAP = 0.5  # intersection over union from which two intervals are the same movement
+OVERLAP = 0.5  # intersection over union at which two intervals are the same movement
 
 
 def overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
@@ -51,55 +51,59 @@ class FaceMovement:
     onset: int
     apex: int
     offset: int
-    strength: float  # displacement at the apex, mean over the region, as a share of the face's width
+    strength: float  # mean displacement of the region at the apex, as a share of the face's width
     region: str  # where it stands out most
     kind: str = MICRO_EXPRESSION  # or MACRO, or one of `REASONS`
-    head: float = 0.0  # how far the head comes and goes with it, as a share of the face's width
+    head: float = 0.0  # head motion during it, as a share of the face's width
     crop: Crop | None = None
     side: str = "middle"  # left or right of the picture, both, or middle
-    probability: float = 1.0  # that the false-alarm classifier gives, also where a rule rejects the movement
+    probability: float = 1.0  # from the false-alarm classifier, also if a rule rejects the movement
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of onset, apex and offset
     track: int = 0
     segment: int = 0
-    measures: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)  # by which it was judged
+    measures: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)  # of the classifier
 
     @property
     def reason(self) -> str:
-        """Why it is no micro-expression; empty for one."""
+        """Why it is not a micro-expression; empty if it is."""
         return {MICRO_EXPRESSION: "", MACRO: "too long"}.get(self.kind, self.kind)
 
 
-def most_probable(candidates: Iterable[FaceMovement], a_minute: float, seconds: float) -> tuple[FaceMovement, ...]:
-    """So many candidates a minute, and at least one: what is reported first, then by probability."""
-    order = sorted(candidates, key=lambda each: (each.reason != "", -each.probability, each.onset))
-    return tuple(order[: max(1, round(a_minute * seconds / 60))])
+def rank_candidates(candidates: Iterable[FaceMovement]) -> list[FaceMovement]:
+    """Candidates by probability, reported movements first."""
+    return sorted(candidates, key=lambda each: (each.reason != "", -each.probability, each.onset))
+
+
+def most_probable(candidates: Iterable[FaceMovement], per_minute: float, seconds: float) -> list[FaceMovement]:
+    """The first `per_minute` candidates per minute of the ranking, and at least one."""
+    return rank_candidates(candidates)[: max(1, round(per_minute * seconds / 60))]
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The motion of one face in a video and its movements, in the order of time."""
+    """The motion of one face in a video and its movements, in order of time."""
 
     fps: float
     numbers: np.ndarray  # (n,) int
     stamps: np.ndarray  # (n,) seconds
-    motion: np.ndarray  # (n, G) float32: how far each group is from its rest, as a share of the face's width
-    skin: np.ndarray  # (n, R) float32: the same for every region, left and right apart
-    head: np.ndarray  # (n,) float32: how far the head is from its rest
+    motion: np.ndarray  # (n, G) float32: distance of each group from its resting position, share of the face's width
+    skin: np.ndarray  # (n, R) float32: the same for every region, left and right separate
+    head: np.ndarray  # (n,) float32: distance of the head from its resting position
     squares: tuple[Crop, ...]  # (n,): the face in every frame
     movements: tuple[FaceMovement, ...] = ()  # the micro-expressions
-    others: tuple[FaceMovement, ...] = ()  # what was rejected, and macro-expressions; `kind` says which
-    candidates: tuple[FaceMovement, ...] = ()  # micro-expressions and everything rejected but blinks
-    level: float = 0.0  # the motion that a movement must reach
-    quantiser: float | None = None  # of H.264, mean over the frames; None: not known
+    others: tuple[FaceMovement, ...] = ()  # rejected movements and macro-expressions; see `kind`
+    candidates: tuple[FaceMovement, ...] = ()  # micro-expressions and rejected movements except blinks
+    level: float = 0.0  # minimum amplitude of a movement
+    quantiser: float | None = None  # of H.264, mean over the frames; None if unknown
 
     @property
     def seconds(self) -> float:
-        """How long the face was seen, without the gaps in between."""
+        """How long the face was visible, without gaps."""
         return len(self.numbers) / self.fps
 
     @property
     def face(self) -> np.ndarray:
-        """The motion of the group that moves most, without the eyes, (n,) float32."""
+        """The motion of the group that moves most, other than the eyes, (n,) float32."""
         return np.asarray(self.motion[:, WITHOUT_EYES].max(axis=1, initial=0.0))
 
     @property

@@ -1,8 +1,8 @@
-"""What could have been seen in each second of a video: the smallest movement that spotting finds in half of all cases.
+"""The smallest movement that spotting would have found in each second of a video, in half of all cases.
 
-How often known movements are found depends on what else happens. `visibility.csv` lists the recall of movements of
-several sizes, warped into real videos and stills, under each condition (`epir bench --only spotting`, see its header).
-Where several conditions hold at once, the worst of them counts.
+Recall depends on the conditions. `visibility.csv` lists the recall of movements of several sizes, warped into real
+videos and stills, under each condition (`epir bench --only spotting`, see its header). If several conditions hold at
+once, the worst counts.
 
 Axes: n frames that show the face
 """
@@ -28,39 +28,39 @@ STILL, SLIGHT, MOVING = "still", "slight motion", "speech or head motion"
 SLOW, SMALL, COARSE = "low frame rate", "small face", "strong compression"
 CONDITIONS = (STILL, SLIGHT, MOVING, SLOW, SMALL, COARSE)
 NO_FACE = "no face"
-ENOUGH = 0.5  # recall from which a movement counts as visible
-COARSE_FROM = 35.0  # quantiser of H.264: in stills 1 % is found 35 of 41 times at 32, 9 of 44 at 40
-SLOW_RATE = 20.0  # frames a second: below, onset and apex are a frame or two apart
-# Of the face's width: the mouth, or the head, is farther from its usual place for a third of the time. Between the two
-# limits 2 % was found 6 of 7 times in real videos, beyond them 17 of 59 times.
+ENOUGH = 0.5  # minimum recall of a visible movement
+COARSE_FROM = 35.0  # quantiser of H.264: in stills, movements of 1 % are found 35 of 41 times at 32 and 9 of 44 at 40
+SLOW_RATE = 20.0  # frames a second: below this, onset and apex are a frame or two apart
+# Shares of the face's width that the mouth or the head exceeds for a third of the time: slight motion, then strong.
+# In real videos, movements of 2 % were found 6 of 7 times between the limits and 17 of 59 times above them.
 SPEAKING = (0.003, 0.006)
 HEAD_MOVES = (0.006, 0.012)
-AROUND = 1.0  # seconds before and after that say whether someone talks or moves
-MOST = 0.7  # of the time: a micro-expression takes less than the rest of it
-SEEN = 0.5  # of the frames of a second that must show the face
+AROUND = 1.0  # seconds before and after that show whether someone talks or moves
+MOST = 0.7  # share of the time: a micro-expression takes less than the remainder
+SEEN = 0.5  # minimum share of the frames of a second that show the face
 
 Recalls = Mapping[str, Mapping[float, float]]  # condition -> size of the movement -> recall
 
 
 @dataclass(frozen=True)
 class VisibleSecond:
-    """One second of a video: what would have been found in it, and why no less."""
+    """One second of a video: the smallest movement that would have been found, and what limits it."""
 
     start: float  # seconds
     stop: float
-    smallest: float | None  # share of the face's width; None: not even the largest movement that was measured
-    conditions: tuple[str, ...] = ()  # of `CONDITIONS`; none where there is no face
-    reasons: tuple[str, ...] = ()  # of the worst condition, in words; none for a face that keeps still
+    smallest: float | None  # share of the face's width; None if not even the largest measured size would be found
+    conditions: tuple[str, ...] = ()  # from `CONDITIONS`; empty without a face
+    reasons: tuple[str, ...] = ()  # the worst condition in words; empty for a still face
 
     @property
     def is_judged(self) -> bool:
-        """Whether a micro-expression of any measured size would have been found more often than not."""
+        """Whether a micro-expression of some measured size would have been found in half of all cases."""
         return self.smallest is not None
 
 
 @cache
 def measured_recalls() -> dict[str, dict[float, float]]:
-    """The recall of known movements by condition and size, as it was measured."""
+    """The measured recall of known movements by condition and size."""
     lines = files("epir.spotting").joinpath(TABLE).read_text(encoding="utf-8").splitlines()
     recalls: dict[str, dict[float, float]] = {name: {} for name in CONDITIONS}
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):
@@ -69,7 +69,7 @@ def measured_recalls() -> dict[str, dict[float, float]]:
 
 
 def smallest_visible(condition: str, recalls: Recalls | None = None) -> float | None:
-    """The smallest size from which on every measured size is found in half of all cases.
+    """The smallest size such that it and every larger size is found in half of all cases.
 
     >>> smallest_visible("still", {"still": {0.005: 0.4, 0.01: 0.8, 0.02: 0.9}})
     0.01
@@ -101,12 +101,12 @@ class Visibility:
 
     @property
     def smallest(self) -> float | None:
-        """The size that would have been found in every second that could be judged; None where there is none."""
+        """The size that would have been found in every second that could be judged; None if no second could."""
         return max((each.smallest for each in self.seconds if each.smallest is not None), default=None)
 
     @property
     def spans(self) -> tuple[VisibleSecond, ...]:
-        """Seconds that follow each other under the same conditions, as one."""
+        """Consecutive seconds with the same limits, joined."""
         runs = [list(run) for _, run in groupby(self.seconds, lambda each: (each.smallest, each.reasons))]
         return tuple(replace(run[0], stop=run[-1].stop) for run in runs)
 
@@ -117,7 +117,7 @@ class Visibility:
 
     @property
     def text(self) -> str:
-        """What could be seen and what could not, in a sentence; empty without a video."""
+        """What could be seen and what could not, in one sentence; empty without a video."""
         if not self.seconds:
             return ""
         reasons = ", ".join(dict.fromkeys(word for each in self.hidden for word in each.reasons))
@@ -133,7 +133,7 @@ class Visibility:
             seen += f", smaller ones not everywhere ({', '.join(limits)})"
         if not self.hidden:
             return f"In all {_whole(self.total)} s {seen}."
-        judged = min(max(round(self.judged), 1), max(round(self.total) - 1, 1))  # neither none nor all of it
+        judged = min(max(round(self.judged), 1), max(round(self.total) - 1, 1))  # neither none nor all
         total = max(round(self.total), 1)
         return f"In {judged} of {total} s {seen}; in {max(total - judged, 1)} s ({reasons}) not."
 
@@ -163,12 +163,12 @@ def _percent(size: float | None) -> float | None:
 
 
 def _whole(seconds: float) -> str:
-    """Whole seconds; of a very short clip tenths."""
+    """Whole seconds, or tenths for a very short clip."""
     return f"{seconds:.0f}" if seconds >= 2 else f"{seconds:.1f}"
 
 
 def visibility_of(timelines: Sequence[Timeline], span: tuple[float, float] | None = None) -> Visibility:
-    """What could be seen of everybody in a video: in each second, the worst case of those whose face it shows."""
+    """The visibility over everyone in a video: in each second, the worst of those whose face it shows."""
     people = [visible_seconds(each, span=span) for each in timelines]
     return Visibility(tuple(_worst(each) for each in zip(*people, strict=True)))
 
@@ -181,7 +181,7 @@ def _worst(people: tuple[VisibleSecond, ...]) -> VisibleSecond:
 def visible_seconds(
     timeline: Timeline, recalls: Recalls | None = None, span: tuple[float, float] | None = None
 ) -> tuple[VisibleSecond, ...]:
-    """Every second of a video, or of a span of it, with what could be found in it; the last one may be shorter."""
+    """Every second of a video, or of a span of it; the last one may be shorter."""
     stamps = timeline.stamps
     length = max(timeline.seconds, float(stamps[-1]) + 1 / timeline.fps if len(stamps) else 0.0)
     first, last = span or (0.0, length)
@@ -204,7 +204,7 @@ def visible_seconds(
 
 
 def _reasons(timeline: Timeline, inside: slice, start: float) -> dict[str, list[str]]:
-    """Words for each condition that makes a second hard to judge."""
+    """The conditions that make a second hard to judge, each with its causes in words."""
     near = _between(timeline.stamps, start - AROUND, start + 1 + AROUND)
     reasons: dict[str, list[str]] = {}
     mouth = timeline.motion[near][:, [GROUPS.index(name) for name in MOUTH]].max(axis=1)
@@ -227,10 +227,10 @@ def _reasons(timeline: Timeline, inside: slice, start: float) -> dict[str, list[
 
 
 def _between(stamps: np.ndarray, start: float, stop: float) -> slice:
-    """The places of the rising times (n,) from `start` to before `stop`."""
+    """The slice of the sorted times (n,) from `start` to before `stop`."""
     return slice(*np.searchsorted(stamps, (start, stop)).tolist())
 
 
 def _usual_distance(values: np.ndarray) -> float:
-    """The distance (n,) from the median within which the values stay for `MOST` of the time."""
+    """The distance from the median within which the values (n,) stay for `MOST` of the time."""
     return float(np.quantile(np.abs(values - np.median(values)), MOST)) if len(values) else 0.0

@@ -1,6 +1,6 @@
-"""What moved, in words: the regions of the face that stand out in a flow, and the way they went.
+"""Say in words what moved: the regions of the face that stand out in a flow, and their directions.
 
-Left and right are those of the person: in a picture that is not mirrored, the person's left is on the right.
+Left and right are the person's: in a picture that is not mirrored, the person's left is on the right.
 
 Axes: h pixels of the flow, G cells per side, R regions
 """
@@ -18,13 +18,13 @@ from epir.spotting.regions import GRID, NAMES, REGIONS, region_cells
 
 Side = Literal["both", "left", "right", "middle"]
 
-LEAST = 0.002  # of the face's width: below, a region has not moved
-STANDS_OUT = 0.45  # of the region that moves most: below, a region is not named
-ABOVE_THE_REST = 2.0  # times the motion of half of the face: below, everything moves and nothing stands out
-BOTH = 0.4  # of the stronger side: below, the movement is one-sided
-DIAGONAL = 0.38  # of its length, sin 22.5 degrees: below, the smaller part of a direction is not named
-DRAGGED = 0.8  # of a neighbour that goes the same way: below, lids are only dragged along by brows, or brows by lids
-MOST = 3  # regions that are named
+LEAST = 0.002  # share of the face's width: minimum displacement of a region that moved
+STANDS_OUT = 0.45  # minimum share of the largest displacement of a region
+ABOVE_THE_REST = 2.0  # minimum ratio to the median displacement: otherwise everything moves and nothing stands out
+BOTH = 0.4  # share of the stronger side below which the movement is one-sided
+DIAGONAL = 0.38  # share of the length (sin 22.5 degrees) below which a component is not named
+DRAGGED = 0.8  # share of a neighbour's displacement below which it only drags the region along, as brows drag lids
+MOST = 3  # maximum number of regions that are named
 BROWS = ("brow", "inner brow", "outer brow")
 NEIGHBOURS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(BROWS, ("upper lid",)),
@@ -36,17 +36,17 @@ NOTHING = "no region stands out"
 
 @dataclass(frozen=True)
 class RegionMotion:
-    """How far one region went, on one side or both; lengths are shares of the face's width."""
+    """The displacement of a region on one side or both; lengths are shares of the face's width."""
 
     region: str
     side: Side
-    out: float  # away from the midline; of a region in the middle, to the person's left
+    out: float  # away from the midline; for a region in the middle, to the person's left
     up: float
-    peak: float  # of the cell that went farthest
+    peak: float  # largest displacement of a cell
 
     @property
     def length(self) -> float:
-        """How far the region went."""
+        """The displacement of the region."""
         return float(np.hypot(self.out, self.up))
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class RegionMotion:
 
     @property
     def direction(self) -> str:
-        """Where it went, in words: `up and out`."""
+        """The direction in words: `up and out`."""
         if self.region == "lips":
             return "apart" if self.up > 0 else "together"
         length = max(self.length, 1e-12)
@@ -74,11 +74,11 @@ class RegionMotion:
 
 
 def moving_regions(flow: np.ndarray) -> tuple[RegionMotion, ...]:
-    """The regions that stand out in an (h, h, 2) flow of an aligned face, the strongest first; head motion is off."""
+    """The regions that stand out in the flow (h, h, 2) of an aligned face, strongest first, without head motion."""
     skin = without_head_motion(np.asarray(flow, np.float32), "similarity") / flow.shape[0]
     cells = area_average(skin, GRID).reshape(-1, 2)  # (G * G, 2)
     lengths = np.hypot(cells[:, 0], cells[:, 1])
-    weights = region_cells() * (lengths + 1e-9)  # what moves says where to
+    weights = region_cells() * (lengths + 1e-9)  # cells that move more count more
     moved = (weights / weights.sum(axis=1, keepdims=True)) @ cells  # (R, 2)
     peaks = (region_cells() * lengths).max(axis=1)
     motions = _joined({name: (*moved[place], peaks[place]) for place, name in enumerate(NAMES)})
@@ -89,7 +89,7 @@ def moving_regions(flow: np.ndarray) -> tuple[RegionMotion, ...]:
 
 
 def motion_words(regions: Sequence[RegionMotion]) -> str:
-    """What moved where, the strongest first.
+    """Regions and directions in words.
 
     >>> corners, cheek = RegionMotion("lip corner", "both", 0.6, 1.0, 1.4), RegionMotion("cheek", "left", 0, 1, 1)
     >>> motion_words([corners, cheek])
@@ -103,7 +103,7 @@ def motion_words(regions: Sequence[RegionMotion]) -> str:
 
 
 def in_group(regions: Sequence[RegionMotion], group: str | None) -> list[RegionMotion]:
-    """Those of a group of regions, such as `brows`."""
+    """The regions that belong to a group, such as `brows`."""
     groups = {each.name: each.group for each in REGIONS} | {"brow": "brows", "lips": "lips and chin"}
     return [each for each in regions if groups[each.region] == group]
 
@@ -111,10 +111,10 @@ def in_group(regions: Sequence[RegionMotion], group: str | None) -> list[RegionM
 def describe(
     regions: Sequence[RegionMotion], rise: float | None, spotted: str | None = None, strength: float | None = None
 ) -> str:
-    """A sentence about a movement that took `rise` seconds from the onset to the apex.
+    """A sentence about a movement that took `rise` seconds from onset to apex.
 
-    The group of regions in which it was `spotted`, with the `strength` in % that was measured there, comes first: what
-    the sentence says is what the columns `region`, `side` and `strength` say.
+    It begins with the group of regions in which the movement was `spotted` and gives the `strength` in % measured
+    there, so that it agrees with the columns `region`, `side` and `strength`.
 
     >>> corners, chin = RegionMotion("lip corner", "both", 0.006, 0.01, 0.012), RegionMotion("chin", "middle", 0, 1, 1)
     >>> describe([corners], 0.16)
@@ -139,7 +139,7 @@ def describe(
 
 
 def _joined(moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
-    """Both sides of each region as one where they move alike, inner and outer brows as brows, and the lips."""
+    """Join both sides of a region if they move alike, inner and outer brows, and the lips."""
     motions: list[RegionMotion] = []
     for name in dict.fromkeys(each.name for each in REGIONS):
         if name in moved:  # in the middle
@@ -151,7 +151,7 @@ def _joined(moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
 
 
 def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
-    """One region of both sides, or each side for itself where one hardly moves or goes another way."""
+    """Both sides as one motion, or separately if one hardly moves or moves in another direction."""
     sides = []
     for picture, sign in (("left", -1), ("right", 1)):
         right, down, peak = moved[f"{picture} {name}"]
@@ -166,7 +166,7 @@ def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[Regi
 
 
 def _brows(motions: list[RegionMotion]) -> list[RegionMotion]:
-    """Inner and outer brow of a side as one brow where both move, and the same way."""
+    """Join inner and outer brow of a side if both move in the same direction."""
     for side in ("both", "left", "right"):
         pair = [each for each in motions if each.region in ("inner brow", "outer brow") and each.side == side]
         if len(pair) < 2:
@@ -181,7 +181,7 @@ def _brows(motions: list[RegionMotion]) -> list[RegionMotion]:
 
 
 def _lips(motions: list[RegionMotion]) -> list[RegionMotion]:
-    """Upper and lower lip that go against each other as `lips`, together (down is negative) or apart."""
+    """Join upper and lower lip as `lips` if they move apart (positive) or together (negative)."""
     upper, lower = (next(each for each in motions if each.region == name) for name in ("upper lip", "lower lip"))
     shorter, longer = sorted((abs(upper.up), abs(lower.up)))
     if upper.up * lower.up >= 0 or shorter < 0.25 * longer:
@@ -194,7 +194,7 @@ def _lips(motions: list[RegionMotion]) -> list[RegionMotion]:
 
 
 def _dragged(motion: RegionMotion, others: Sequence[RegionMotion]) -> bool:
-    """Whether a neighbour goes the same way, and farther."""
+    """Whether a neighbour moves in the same direction, and farther."""
     return any(
         other.region in NEIGHBOURS.get(motion.region, ())
         and {other.side, motion.side} != {"left", "right"}

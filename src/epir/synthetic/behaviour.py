@@ -1,7 +1,7 @@
-"""What people do besides micro-expressions: they talk, chew, swallow, laugh, blink, look around, nod, scratch.
+"""Scenes in which people talk, chew, swallow, laugh, blink, look around, nod or scratch themselves.
 
-A scene is planned first, as amounts over time of a few movements of the skin and as states of the head; then each frame
-can be drawn. Into any scene micro-expressions may be mixed, whose key frames are known.
+A scene is planned first: the amounts of a few skin movements over time, and the states of the head. Then its frames can
+be drawn. Any scene may contain micro-expressions with known key frames.
 
 Axes: n frames, J movements of the skin, H, W pixels
 """
@@ -14,16 +14,16 @@ import numpy as np
 from epir.core.seeds import generator
 from epir.synthetic.clip import Course, draw_course, expose
 from epir.synthetic.drawing.portrait import Portrait
-from epir.synthetic.expressions import Action, draw_expression, emotions
+from epir.synthetic.expressions import ActiveUnit, draw_expression, emotions
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import wander
 
-STEEPEST = 0.75  # of a displacement field: the skin never folds
-REST = 0.6  # seconds without a micro-expression between two
-TREMBLE = 0.07  # face units, 0.25 % of the face's width: what the skin of somebody who speaks goes on average
-TREMBLING = ({1: 1.0, 2: 0.8}, {4: 1.0}, {6: 1.0}, {9: 0.7, 10: 0.5}, {12: 0.5, 14: 0.5})  # action units, each alone
+STEEPEST = 0.75  # maximum slope of a displacement field, so that the skin never folds
+REST = 0.6  # seconds between two micro-expressions
+TREMOR = 0.07  # face units (0.25 % of the face's width): mean motion of the skin while speaking
+TREMBLING = ({1: 1.0, 2: 0.8}, {4: 1.0}, {6: 1.0}, {9: 0.7, 10: 0.5}, {12: 0.5, 14: 0.5})  # units that tremble together
 
 
 @dataclass
@@ -32,20 +32,20 @@ class Scene:
 
     fps: float
     seconds: np.ndarray  # (n,)
-    movements: list[Movement] = field(default_factory=list)
-    amounts: list[np.ndarray] = field(default_factory=list)  # (n,) each: greatest displacement, face units
-    head: dict[str, np.ndarray] = field(default_factory=dict)  # of `State`, (n,) each
-    hand: np.ndarray | None = None  # (n, 2): where its middle is, face units
+    movements: list[SkinMovement] = field(default_factory=list)
+    amounts: list[np.ndarray] = field(default_factory=list)  # (n,) each: largest displacement, face units
+    head: dict[str, np.ndarray] = field(default_factory=dict)  # fields of `State`, (n,) each
+    hand: np.ndarray | None = None  # (n, 2): centre of the hand, face units
     light: np.ndarray | None = None  # (n, 3)
-    shown: list[tuple[str, Course]] = field(default_factory=list)  # the micro-expressions: emotion and key frames
+    shown: list[tuple[str, Course]] = field(default_factory=list)  # micro-expressions: emotion and key frames
 
     def move(self, name: str, values: np.ndarray) -> None:
-        """Add to one part of the head's state."""
+        """Add values (n,) to one field of the head's state."""
         self.head[name] = self.head.get(name, np.zeros_like(self.seconds)) + values
 
     def state(self, place: int) -> State:
-        """The head at one frame."""
-        values = {name: float(way[place]) for name, way in self.head.items()}
+        """The state of the head at one frame."""
+        values = {name: float(path[place]) for name, path in self.head.items()}
         values["closure"] = min(max(values.get("closure", 0.0), 0.0), 1.0)
         return State(**values, intensity=1.0)
 
@@ -62,9 +62,9 @@ class BehavingFace(MovingFace):
     def frame(self, place: int, noise: float, random: np.random.Generator) -> np.ndarray:
         """One frame of the scene, (H, W, 3) uint8."""
         self._expression = np.zeros((self.canvas.height, self.canvas.width, 2), np.float32)
-        for way, amounts in zip(self._fields, self._scene.amounts, strict=True):
+        for displacement, amounts in zip(self._fields, self._scene.amounts, strict=True):
             if amounts[place]:
-                self._expression += np.float32(amounts[place]) * way
+                self._expression += np.float32(amounts[place]) * displacement
         picture = self.render(self._scene.state(place))
         if self._scene.hand is not None:
             _cover(picture, self._scene.hand[place], self)
@@ -75,7 +75,7 @@ class BehavingFace(MovingFace):
 def plan_scene(
     behaviours: Sequence[str], seconds: float, fps: float, geometry: Geometry, seed: int, *, micro: float = 0.0
 ) -> Scene:
-    """A scene with these behaviours, all of them throughout, and about `micro` micro-expressions a second."""
+    """A scene with all of these behaviours throughout, and about `micro` micro-expressions per second."""
     random = generator(seed, "scene", *behaviours)
     scene = Scene(fps, np.arange(round(seconds * fps)) / fps)
     for name, size in (("shift_x", 0.1), ("shift_y", 0.1), ("roll", 0.004), ("yaw", 0.01), ("pitch", 0.01)):
@@ -89,15 +89,15 @@ def plan_scene(
     return scene
 
 
-def _micro_expressions(scene: Scene, geometry: Geometry, every: float, random: np.random.Generator) -> None:
+def _micro_expressions(scene: Scene, geometry: Geometry, per_second: float, random: np.random.Generator) -> None:
     words, start = emotions(3), REST
     while True:
-        start += float(random.exponential(1 / every))
+        start += float(random.exponential(1 / per_second))
         course = draw_course(scene.fps, round(start * scene.fps), random)
         if course.offset >= len(scene.seconds) - REST * scene.fps:
             return
         emotion = words[int(random.integers(len(words)))]
-        movement = draw_movement(draw_expression(3, emotion, random).actions, geometry, random)
+        movement = draw_movement(draw_expression(3, emotion, random).active_units, geometry, random)
         amount = min(float(np.exp(random.uniform(np.log(0.12), np.log(0.7)))), STEEPEST / movement.steepness())
         scene.movements.append(movement)
         scene.amounts.append(amount * np.array([course.intensity(place) for place in range(len(scene.seconds))]))
@@ -108,18 +108,17 @@ def _micro_expressions(scene: Scene, geometry: Geometry, every: float, random: n
 def _act(
     scene: Scene, units: dict[int, float], amounts: np.ndarray, geometry: Geometry, random: np.random.Generator
 ) -> None:
-    """Let action units go by `amounts` (n,), face units."""
+    """Move the skin by these action units and their amplitudes, by `amounts` (n,) in face units."""
     if not np.any(amounts):
         return
-    actions = tuple(Action(unit, size, size) for unit, size in units.items())
-    movement = draw_movement(actions, geometry, random)
+    movement = draw_movement(tuple(ActiveUnit(unit, size, size) for unit, size in units.items()), geometry, random)
     most = STEEPEST / movement.steepness()
     scene.movements.append(movement)
     scene.amounts.append(np.clip(amounts, -most, most))
 
 
 def pulse(seconds: np.ndarray, start: float, rise: float, hold: float, fall: float) -> np.ndarray:
-    """0, then up to 1 like sin^2 within `rise` seconds, held, and down again."""
+    """A rise from 0 to 1 like sin^2 in `rise` seconds, a hold and a fall."""
     up, down = (seconds - start) / rise, 1 - (seconds - start - rise - hold) / fall
     return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
 
@@ -136,7 +135,7 @@ def _phrases(
 
 
 def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Syllables of lips and jaw in phrases; brows and head now and then stress a word; the whole face trembles."""
+    """Lips and jaw move in syllables and phrases; brows and head sometimes stress a word; the whole face trembles."""
     seconds, loud = scene.seconds, float(random.uniform(0.4, 1.6))
     jaw, lips, wide, press, brows, nod = (np.zeros_like(seconds) for _ in range(6))
     for first, last in _phrases(seconds, random, (0.4, 3.0), (0.15, 1.6)):
@@ -146,9 +145,9 @@ def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
             size = loud * float(random.uniform(0.1, 1.0))
             syllable = pulse(seconds, at, 0.5 * length, 0.0, 0.6 * length)
             jaw += size * float(random.uniform(0.4, 1.6)) * syllable
-            for way in (lips, wide, press):
+            for amounts in (lips, wide, press):
                 if random.random() < 0.4:
-                    way += size * float(random.uniform(-0.2, 0.7)) * syllable
+                    amounts += size * float(random.uniform(-0.2, 0.7)) * syllable
             if random.random() < 0.12:
                 brows += float(random.uniform(0.1, 0.9)) * pulse(seconds, at, *random.uniform(0.08, 0.4, 3))
             if random.random() < 0.15:
@@ -162,19 +161,19 @@ def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
     scene.move("pitch", nod)
     scene.move("shift_y", 4 * nod)
     for units in TREMBLING:
-        _act(scene, units, TREMBLE * float(random.uniform(0.2, 1.6)) * _tremble(seconds, random), geometry, random)
+        _act(scene, units, TREMOR * float(random.uniform(0.2, 1.6)) * _tremble(seconds, random), geometry, random)
     for name, size in (("yaw", 0.02), ("pitch", 0.02), ("roll", 0.008), ("shift_x", 0.15), ("shift_y", 0.15)):
         scene.move(name, size * float(random.uniform(0.1, 1.0)) * _tremble(seconds, random))
 
 
 def _tremble(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A path of deviation about 1 with beats of 1 to 4 a second, stronger at times."""
+    """A path with a standard deviation of about 1 and 1 to 4 beats per second, stronger at times."""
     swell = np.clip(1 + 0.8 * wander(seconds, random), 0, None)
     return swell * sum(wander(float(random.uniform(1.0, 3.5)) * seconds, random) for _ in range(3)) / np.sqrt(3)
 
 
 def chew(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """The jaw goes round and round, lips closed."""
+    """The jaw moves in circles, lips closed."""
     rate = float(random.uniform(1.1, 2.2))
     phase = 2 * np.pi * (rate * scene.seconds + 0.15 * wander(scene.seconds, random))
     size = float(random.uniform(0.2, 1.0)) * (1 + 0.3 * wander(scene.seconds, random))
@@ -191,7 +190,7 @@ def swallow(scene: Scene, geometry: Geometry, random: np.random.Generator) -> No
 
 
 def blink(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Blinks alone, in pairs and by half; brows and cheeks go along a little."""
+    """Single, double and partial blinks; brows and cheeks move along a little."""
     shut = np.zeros_like(scene.seconds)
     at = float(random.exponential(1.0))
     while at < scene.seconds[-1]:
@@ -222,21 +221,21 @@ def look(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
 
 
 def nod(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """The head nods, shakes, turns and comes nearer, each for a while."""
+    """The head nods, shakes, turns and moves closer, each for a while."""
     for name, along, size in (("pitch", "shift_y", 0.09), ("yaw", "shift_x", 0.11), ("roll", "shift_x", 0.05)):
-        way = np.zeros_like(scene.seconds)
+        path = np.zeros_like(scene.seconds)
         for first, last in _phrases(scene.seconds, random, (0.3, 2.0), (0.8, 4.0)):
             cycles = np.sin(2 * np.pi * float(random.uniform(0.5, 2.5)) * (scene.seconds - first))
             edge = max(0.1, 0.25 * (last - first))
             inside = pulse(scene.seconds, first, edge, last - first - 2 * edge, edge)
-            way += float(random.uniform(0.1, 1.0)) * size * cycles * inside
-        scene.move(name, way)
-        scene.move(along, float(random.uniform(3, 9)) * way)
+            path += float(random.uniform(0.1, 1.0)) * size * cycles * inside
+        scene.move(name, path)
+        scene.move(along, float(random.uniform(3, 9)) * path)
     scene.move("size", 0.02 * wander(scene.seconds, random))
 
 
 def laugh(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Mouth corners and cheeks go up for seconds, and the whole face bounces."""
+    """Mouth corners and cheeks rise for seconds, and the whole face bounces."""
     amounts, bounce = np.zeros_like(scene.seconds), np.zeros_like(scene.seconds)
     for first, last in _phrases(scene.seconds, random, (0.8, 2.5), (1.0, 4.0)):
         inside = pulse(scene.seconds, first, 0.25, last - first, float(random.uniform(0.3, 0.9)))
@@ -248,17 +247,17 @@ def laugh(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None
 
 
 def hold(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Expressions that come within a fraction of a second, stay for seconds and go again."""
+    """Macro-expressions: a quick rise, a hold for seconds and a return."""
     for first, last in _phrases(scene.seconds, random, (0.7, 3.0), (0.6, 3.0)):
         emotion = emotions(3)[int(random.integers(3))]
-        units = {each.unit: max(each.left, each.right) for each in draw_expression(3, emotion, random).actions}
+        units = {active.unit: active.amplitude for active in draw_expression(3, emotion, random).active_units}
         rise, fall = random.uniform(0.12, 0.6, 2)
         size = float(np.exp(random.uniform(np.log(0.15), np.log(1.6))))
         _act(scene, units, size * pulse(scene.seconds, first, rise, last - first, fall), geometry, random)
 
 
 def scratch(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """A hand comes over the face, rubs, and goes; the skin goes along."""
+    """A hand moves over the face, rubs it and leaves; the skin moves along."""
     side = float(random.choice([-1, 1]))
     away, rub = np.array([side * 34.0, 30.0]), np.zeros_like(scene.seconds)
     near = np.zeros_like(scene.seconds)
@@ -273,7 +272,7 @@ def scratch(scene: Scene, geometry: Geometry, random: np.random.Generator) -> No
 
 
 def shake(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """The camera trembles in a hand."""
+    """The camera is held by hand and shakes."""
     for name, size in (("shift_x", 0.25), ("shift_y", 0.25), ("roll", 0.006)):
         for rate in random.uniform(2, 9, 3):
             wave = np.sin(2 * np.pi * (rate * scene.seconds + random.random()))
@@ -281,14 +280,14 @@ def shake(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None
 
 
 def flicker(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """The light goes up and down and wanders over the face."""
-    assert scene.light is not None, "a scene has light"
+    """The light changes in strength and direction."""
+    assert scene.light is not None, "plan_scene sets the light"
     waves = np.stack([wander(float(random.uniform(1, 4)) * scene.seconds, random) for _ in range(3)], axis=1)
     scene.light = (scene.light + 0.05 * waves).astype(np.float32)
 
 
 def rest(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Nothing but the head's slow wandering."""
+    """Only the head drifts slowly."""
 
 
 BEHAVIOURS: dict[str, Callable[[Scene, Geometry, np.random.Generator], None]] = {
@@ -297,7 +296,7 @@ BEHAVIOURS: dict[str, Callable[[Scene, Geometry, np.random.Generator], None]] = 
 
 
 def _cover(picture: np.ndarray, at: np.ndarray, face: BehavingFace) -> None:
-    """A hand over the picture (H, W, 3), its middle at face units `at`."""
+    """Draw a hand on the picture (H, W, 3), centred at `at` in face units."""
     x, y = face.canvas.x - np.float32(at[0]), face.canvas.y - np.float32(at[1])
     away = (x / np.float32(7.0)) ** 2 + (y / np.float32(9.0)) ** 2
     inside = np.clip((1 - away) * 6, 0, 1)[..., None]

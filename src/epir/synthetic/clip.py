@@ -1,6 +1,6 @@
-"""One clip: a person, an expression (or none), its course over time and its nuisances; planned first, then drawn.
+"""One clip: a person, an expression (or none), its course over time and its nuisances.
 
-The expression is absent at the onset, full at the apex and absent again at the offset.
+A clip is planned first, then drawn. Its expression is absent at the onset, full at the apex and absent at the offset.
 
 [Y] Yan et al. 2013, How fast are the leaked facial expressions: the onset phase is quicker than the rest
 """
@@ -15,31 +15,32 @@ from epir.core.seeds import generator
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.expressions import Expression, draw_expression
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import Disturbances, Kind, Nuisances, draw_disturbances
 
 SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset
-LEAST_FRAMES = 4  # from onset to offset: at least one frame between any two of onset, apex and offset
-NO_EXPRESSION = "none"  # the emotion word of clips for spotting alone
+LEAST_FRAMES = 4  # from onset to offset, so that a frame lies between onset and apex and between apex and offset
+FASTEST = 10_000  # frames a second
+NO_EXPRESSION = "none"  # the emotion word of clips without an expression
 FIRST = 1  # the number of a clip's first frame
-STEEPEST = 0.6  # of a displacement field: the skin never folds
+STEEPEST = 0.6  # maximum slope of a displacement field, so that the skin never folds
 IDLE_SECONDS = (0.5, 0.9)  # length of a clip without an expression
-INTENSITY = (0.30, 0.85)  # greatest displacement of an expression at its apex, face units
+INTENSITY = (0.30, 0.85)  # largest displacement of an expression at its apex, face units
 
 
 @dataclass(frozen=True)
 class Course:
-    """Key frames of a clip, and how the face goes from one to the next."""
+    """The key frames of a clip, and the shape of rise and fall between them."""
 
     onset: int
     apex: int
     offset: int
-    rise: float = 1.0  # below 1 starts suddenly, above 1 slowly
+    rise: float = 1.0  # below 1 it starts suddenly, above 1 slowly
     fall: float = 1.0
 
     def intensity(self, frame: float) -> float:
-        """The share of the expression that shows at a frame: 0 at the onset, 1 at the apex, 0 at the offset."""
+        """The share of the expression visible at a frame: 0 at the onset, 1 at the apex, 0 at the offset."""
         if not self.onset < frame < self.offset:
             return 0.0
         if frame <= self.apex:
@@ -49,11 +50,8 @@ class Course:
         return math.sin(math.pi / 2 * left**self.fall) ** 2
 
 
-FASTEST = 10_000  # frames a second
-
-
 def check_frame_rate(fps: float) -> None:
-    """Stop if no micro-expression has a frame between its onset, its apex and its offset at this rate."""
+    """Raise an error if this rate leaves no frame between onset, apex and offset of a micro-expression."""
     if fps > FASTEST:
         raise ConfigError(f"{fps:g} frames a second are too many", fix=f"give --fps {FASTEST} or less; 200 is usual")
     if not fps > 0 or fps * LONGEST < LEAST_FRAMES:
@@ -77,7 +75,7 @@ def draw_course(fps: float, start: int, random: np.random.Generator) -> Course:
 def expose(
     picture: np.ndarray, light: np.ndarray, noise: float, canvas: Canvas, random: np.random.Generator
 ) -> np.ndarray:
-    """The picture (H, W, 3), 0..1, as a camera takes it: uint8 RGB. `light` is gain and two slopes, relative."""
+    """The picture (H, W, 3), 0..1, as a camera records it: uint8 RGB. `light` is a relative gain and two slopes."""
     gain, right, down = (np.float32(v) for v in light)
     x = canvas.x / np.float32(30)
     y = (canvas.y - np.float32(8)) / np.float32(30)
@@ -94,7 +92,7 @@ def expose(
 
 @dataclass(frozen=True)
 class ClipPlan:
-    """All that is needed to draw a clip; nothing in it depends on the size of the frames."""
+    """Everything needed to draw a clip, at any frame size."""
 
     name: str
     subject: str
@@ -102,7 +100,7 @@ class ClipPlan:
     fps: float
     frames: int
     expression: Expression | None
-    movement: Movement | None
+    movement: SkinMovement | None
     course: Course | None
     intensity: float  # at the apex
     disturbances: Disturbances
@@ -120,7 +118,7 @@ class ClipPlan:
         return range(FIRST, FIRST + self.frames)
 
     def state(self, number: int) -> State:
-        """What the face does at the frame with this number."""
+        """The state of the face at the frame with this number."""
         shown = self.course.intensity(number) * self.intensity if self.course else 0.0
         return replace(self.disturbances.states[number - FIRST], intensity=shown)
 
@@ -138,7 +136,7 @@ def plan_clip(
     rest: float = 0.07,
     nuisances: Nuisances | None = None,
 ) -> ClipPlan:
-    """The clip called `name` of a person; it depends on the seed and the names alone."""
+    """Plan the clip `name` of a person; it depends only on the seed and the names."""
     nuisances = nuisances or Nuisances()
     random = generator(seed, "clip", subject, name)
     lead, tail = (max(1, round(fps * rest * float(random.uniform(0.6, 1.4)))) for _ in range(2))
@@ -149,9 +147,8 @@ def plan_clip(
     expression, movement, intensity = None, None, 0.0
     if kind == "expression":
         expression = draw_expression(classes, emotion, random)
-        movement = draw_movement(expression.actions, geometry, random)
-        wanted = float(np.exp(random.uniform(*np.log(INTENSITY))))
-        intensity = min(wanted, STEEPEST / movement.steepness())
+        movement = draw_movement(expression.active_units, geometry, random)
+        intensity = min(float(np.exp(random.uniform(*np.log(INTENSITY)))), STEEPEST / movement.steepness())
     return ClipPlan(
         name=name,
         subject=subject,
@@ -169,7 +166,7 @@ def plan_clip(
 
 
 def draw_frame(plan: ClipPlan, face: MovingFace, number: int) -> np.ndarray:
-    """One frame of a clip, whatever was drawn before it."""
+    """Draw one frame of a clip, independent of the frames before it."""
     random = generator(plan.seed, "camera", plan.subject, plan.name, number)
     light = plan.disturbances.light[number - FIRST]
     return expose(face.render(plan.state(number)), light, plan.noise, face.canvas, random)

@@ -1,14 +1,14 @@
 """A synthetic corpus on disk: its settings, frame folders, an annotation sheet, and on request the true flow.
 
     OUT/annotations.csv        one row per clip, as `epir check synthetic` reads it
-    OUT/corpus.toml            every setting, so that the same corpus can be made again
-    OUT/README.md              a data card in the form of the Hugging Face hub
-    OUT/people.png             everybody's neutral face
+    OUT/corpus.toml            every setting needed to make the same corpus again
+    OUT/README.md              a data card in the format of the Hugging Face hub
+    OUT/people.png             everyone's neutral face
     OUT/motion.png             one expression of each emotion: onset, apex, exaggerated, true flow
     OUT/001/001_01/img0001.jpg the frames of the first clip of the first person
-    OUT/truth/001/001_01.npz   its true flow from onset to apex, (H, W, 2) float32 in pixels, and what is seen where
+    OUT/truth/001/001_01.npz   its true flow from onset to apex, (H, W, 2) float32 in pixels, and the visible layers
 
-A clip depends on the seed and its own name alone, so any number of workers writes the same bytes.
+A clip depends only on the seed and its name, so any number of workers writes the same bytes.
 """
 
 from collections import Counter
@@ -28,14 +28,14 @@ from epir.core.errors import ConfigError
 from epir.core.files import csv_text
 from epir.core.output import CORPUS, new_folder
 from epir.core.seeds import generator
+from epir.flow.colour import draw_arrows, flow_to_colour
 from epir.synthetic.clip import FIRST, ClipPlan, check_frame_rate, draw_frame, plan_clip
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import emotions
 from epir.synthetic.identity import draw_identity
-from epir.synthetic.moving import MovingFace
+from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import IDLE, Kind, Nuisances
-from epir.synthetic.sheet import motion_sheet, people_sheet
 
 SMALLEST, LARGEST = 96, 2048  # px
 MOST_CLIPS = 1_000_000
@@ -44,24 +44,30 @@ COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
     "kind", "action_units", "amplitudes", "intensity", "blinks", "person",
 )  # fmt: skip
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))  # as the hub names them
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))  # the names of the hub
+GAP, TITLE = 4, 20  # px
+MOST_FACES = 48
+FACE, CROP = 136, 144  # px of a tile
+FINE = 2  # tiles are drawn this many times larger, then averaged
+EXAGGERATED = 3.0  # times the real motion
+PANELS = ("onset", "apex", "exaggerated", "true flow", "as colours")
 
 
 @dataclass(frozen=True)
 class CorpusSettings:
-    """Who is in a synthetic corpus, what they do and how it is recorded."""
+    """The people, clips and frames of a synthetic corpus."""
 
     people: int = 12
     clips: int = 9  # with an expression, per person
-    idle: int = 3  # without one, per person: still, blinking and turning in turn
+    idle: int = 3  # without an expression, per person: still, blinking and turning in turn
     classes: int = 3
     size: int = 480  # px: width and height of a frame
     fps: float = 200.0
-    rest: float = 0.07  # seconds: about how long the face is at rest before the onset and after the offset
+    rest: float = 0.07  # seconds of rest before the onset and after the offset, on average
     seed: int = 0
     picture: Literal["jpg", "png"] = "jpg"
     quality: int = 92  # of jpg
-    truth: bool = False  # write the true flow from onset to apex too
+    truth: bool = False  # also write the true flow from onset to apex
     nuisances: Nuisances = field(default_factory=Nuisances)
 
     def __post_init__(self) -> None:
@@ -86,7 +92,7 @@ class CorpusSettings:
             )
         check_frame_rate(self.fps)
         if not 0 <= self.rest <= 60:
-            raise ConfigError(f"rest cannot be {self.rest:g} seconds", fix="give from 0 to 60 seconds")
+            raise ConfigError(f"rest cannot be {self.rest:g} seconds", fix="give 0 to 60 seconds")
         check_known(self.picture, ("jpg", "png"), section="picture", what="choice")
         if not 1 <= self.quality <= 100:
             raise ConfigError(
@@ -96,7 +102,7 @@ class CorpusSettings:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written."""
+    """A written corpus and its counts."""
 
     folder: Path
     people: int
@@ -131,7 +137,7 @@ def write_corpus(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Written:
-    """Write a synthetic corpus to the folder `out` in one step."""
+    """Write a synthetic corpus to the folder `out` atomically."""
     settings, progress, out = settings or CorpusSettings(), progress or Silent(), Path(out)
     with new_folder(out, CORPUS, force=force, needs=least_size(settings)) as folder:
         plans = plan_corpus(settings)
@@ -149,13 +155,13 @@ def write_corpus(
 
 
 def least_size(settings: CorpusSettings) -> int:
-    """Bytes that a corpus needs at the very least: a tenth of a second per clip, a thirtieth of a byte per pixel."""
+    """The minimum size of a corpus in bytes: a tenth of a second per clip, a thirtieth of a byte per pixel."""
     frames = settings.people * (settings.clips + settings.idle) * max(2, int(settings.fps * 0.1))
     return frames * settings.size**2 // 30
 
 
 def subjects(settings: CorpusSettings) -> tuple[str, ...]:
-    """The people's names; the first is the same person whatever the size of the corpus."""
+    """The names of the people; the same name is the same person in a corpus of any size."""
     return tuple(f"{number:03d}" for number in range(1, settings.people + 1))
 
 
@@ -166,14 +172,14 @@ def plan_corpus(settings: CorpusSettings) -> tuple[ClipPlan, ...]:
 
 def _plan_person(settings: CorpusSettings, place: int, subject: str) -> Iterator[ClipPlan]:
     words = emotions(settings.classes)
-    wanted: list[tuple[Kind, str]] = [
+    kinds: list[tuple[Kind, str]] = [
         ("expression", words[(place * settings.clips + number) % len(words)]) for number in range(settings.clips)
     ]
-    wanted += [(IDLE[number % len(IDLE)], "") for number in range(settings.idle)]
-    order = generator(settings.seed, "order", subject).permutation(len(wanted))
+    kinds += [(IDLE[number % len(IDLE)], "") for number in range(settings.idle)]
+    order = generator(settings.seed, "order", subject).permutation(len(kinds))
     geometry = draw_identity(settings.seed, subject).geometry
     for number, index in enumerate(order, start=1):
-        kind, emotion = wanted[index]
+        kind, emotion = kinds[index]
         yield plan_clip(
             settings.seed,
             subject,
@@ -204,7 +210,7 @@ def write_clip(plan: ClipPlan, settings: CorpusSettings, folder: Path) -> ClipPl
 
 
 def write_truth(path: Path, plan: ClipPlan, face: MovingFace) -> None:
-    """Write the true flow from onset to apex, and the layer that is seen at each pixel of the onset."""
+    """Write the true flow from onset to apex, and the visible layer at each pixel of the onset."""
     assert plan.course is not None
     onset, apex = plan.state(plan.course.onset), plan.state(plan.course.apex)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +219,7 @@ def write_truth(path: Path, plan: ClipPlan, face: MovingFace) -> None:
 
 @lru_cache(maxsize=2)
 def portrait_of(seed: int, subject: str, size: int) -> Portrait:
-    """The portrait of a person at a frame size; a worker draws a person once, not once per clip."""
+    """The portrait of a person at a frame size; cached, since clips of one person follow each other."""
     return draw_portrait(draw_identity(seed, subject), Canvas.frame(size))
 
 
@@ -223,7 +229,7 @@ def frames_of(plan: ClipPlan) -> str:
 
 
 def write_sheet(path: Path, plans: Sequence[ClipPlan], seed: int) -> None:
-    """Write the annotation sheet; its column `person` tells people of different seeds apart."""
+    """Write the annotation sheet; its column `person` distinguishes people of different seeds."""
     path.write_text(csv_text(COLUMNS, (_row(plan, seed) for plan in plans)), encoding="utf-8")
 
 
@@ -247,15 +253,74 @@ def _row(plan: ClipPlan, seed: int) -> list[object]:
 
 
 def write_picture(path: Path, picture: np.ndarray, quality: int = 92) -> None:
-    """Write an RGB picture as the file's name says: png, or jpg of this quality."""
+    """Write an RGB picture in the format of the path's extension: png, or jpg of this quality."""
     options = [cv2.IMWRITE_JPEG_QUALITY, quality] if path.suffix == ".jpg" else [cv2.IMWRITE_PNG_COMPRESSION, 6]
     done, content = cv2.imencode(path.suffix, cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), options)
     assert done, "OpenCV can write jpg and png"
     path.write_bytes(content.tobytes())
 
 
+def people_sheet(seed: int, names: Sequence[str]) -> np.ndarray:
+    """The neutral faces of the first `MOST_FACES` people."""
+    canvas = Canvas.frame(FINE * FACE)
+    return tile([shrink(draw_portrait(draw_identity(seed, name), canvas).flat()) for name in names[:MOST_FACES]])
+
+
+def motion_sheet(seed: int, plans: Sequence[ClipPlan]) -> np.ndarray:
+    """One row per emotion: its clearest clip, from onset to apex."""
+    shown = [plan for plan in plans if plan.expression]
+    clearest = {plan.emotion: plan for plan in sorted(shown, key=_clearness)}
+    rows = [motion_row(seed, clearest[emotion]) for emotion in sorted(clearest)]
+    return np.vstack(rows) if rows else np.full((GAP, GAP, 3), 255, np.uint8)
+
+
+def _clearness(plan: ClipPlan) -> tuple[bool, float]:
+    """A sort key: two-sided expressions above one-sided ones, then by intensity."""
+    assert plan.expression
+    return not set("LR") & set(plan.expression.units), plan.intensity
+
+
+def motion_row(seed: int, plan: ClipPlan) -> np.ndarray:
+    """The pictures of one expression side by side, without head motion and noise, under a title."""
+    assert plan.expression and plan.movement
+    identity = draw_identity(seed, plan.subject)
+    face = MovingFace(draw_portrait(identity, Canvas.crop(FINE * CROP)), identity.geometry, plan.movement)
+    apex = State(intensity=plan.intensity)
+    most = min(EXAGGERATED * plan.intensity, 0.95 / plan.movement.steepness())
+    onset, shown, exaggerated = (shrink(face.render(s)) for s in (State(), apex, State(intensity=most)))
+    flow = cv2.resize(face.true_flow(State(), apex), (CROP, CROP), interpolation=cv2.INTER_AREA)
+    row = tile([onset, shown, exaggerated, draw_arrows(onset, flow), flow_to_colour(flow)], columns=len(PANELS))
+    titled = np.full((TITLE + row.shape[0] + GAP, row.shape[1], 3), 255, np.uint8)
+    titled[TITLE:-GAP] = row
+    words = [f"{plan.emotion} ({plan.expression.units})", *PANELS[1:]]
+    for number, word in enumerate(words):
+        place = (number * (CROP + GAP) + 2, TITLE - 6)
+        cv2.putText(titled, word, place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (60, 60, 60), 1, cv2.LINE_AA)
+    return titled
+
+
+def tile(pictures: Sequence[np.ndarray], columns: int | None = None) -> np.ndarray:
+    """Arrange pictures of one size in rows on white."""
+    columns = columns or min(len(pictures), 6 if len(pictures) <= 24 else 8)
+    height, width = pictures[0].shape[:2]
+    rows = -(-len(pictures) // columns)
+    sheet = np.full((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, 3), 255, np.uint8)
+    for number, picture in enumerate(pictures):
+        top, left = number // columns * (height + GAP), number % columns * (width + GAP)
+        sheet[top : top + height, left : left + width] = picture
+    return sheet
+
+
+def shrink(values: np.ndarray) -> np.ndarray:
+    """Scale a picture of displayed values 0..1 down to its tile, uint8."""
+    size = values.shape[0] // FINE
+    return (
+        (np.clip(cv2.resize(values, (size, size), interpolation=cv2.INTER_AREA), 0, 1) * 255).round().astype(np.uint8)
+    )
+
+
 def data_card(settings: CorpusSettings, plans: Sequence[ClipPlan]) -> str:
-    """What is in the corpus, how it was made, and what it is not good for."""
+    """The data card: what the corpus holds, how it was made, and its limits."""
     size = next((name for limit, name in SIZES if len(plans) < limit), "100K<n<1M")
     counts = Counter(plan.emotion for plan in plans)
     rows = "\n".join(f"| {name} | {count} |" for name, count in sorted(counts.items()))

@@ -1,6 +1,6 @@
-"""Synthetic people: the measures of a face, its colours, its hair and what it wears, drawn from a seed.
+"""Synthetic people, drawn from a seed: the geometry of the face, colours, hair and clothes.
 
-Lengths are in face units (`drawing/canvas.py`). Nobody real is behind any of them.
+Lengths are in face units (`drawing/canvas.py`). None of them depicts a real person.
 """
 
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ CLOTHES: tuple[Clothes, ...] = get_args(Clothes)
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where the parts of a face lie and how large they are; the defaults are the average face."""
+    """Positions and sizes of the parts of a face; the defaults are the average face."""
 
-    width: float = 1.0  # of the whole head, times the average
-    jaw: float = 1.0  # of the lower face, times the average
+    width: float = 1.0  # of the whole head, relative to the average
+    jaw: float = 1.0  # width of the lower face, relative to the average
     top: float = -17.0  # crown
     hairline: float = -8.0
     chin: float = 29.4
     eye_x: float = 6.8  # centre of an eye, from the midline
     eye_y: float = 6.5
     eye_half: float = 3.2  # half the width of an eye
-    eye_open: float = 1.0  # opening, times the average
+    eye_open: float = 1.0  # opening, relative to the average
     eye_tilt: float = 0.1  # outer corner above the inner one, radians
     crease: float = 0.95  # fold above the upper lid
     brow_y: float = 2.9
@@ -113,7 +113,7 @@ BACKGROUNDS: tuple[Colour, ...] = (
     (0.62, 0.66, 0.69), (0.74, 0.72, 0.68), (0.50, 0.56, 0.60), (0.66, 0.70, 0.64),
     (0.78, 0.77, 0.76), (0.56, 0.54, 0.56), (0.68, 0.62, 0.57), (0.46, 0.52, 0.52),
 )  # fmt: skip
-# What goes with what: odds in the order of the choices above.
+# Conditional odds, in the order of the choices above.
 DARK_IRISES, LIGHT_IRISES = [3, 4, 2, 0.25, 0.02, 0.01, 0.01, 0.01], [1.2, 1, 1.2, 1, 1, 1.2, 1, 0.8]
 DARK_HAIR, LIGHT_HAIR = [5, 3, 1, 0.15, 0, 0, 0, 0], [1, 1, 1.3, 1.3, 1.2, 1, 0.7, 0.5]
 ANGULAR_STYLES, SOFT_STYLES = (
@@ -123,9 +123,9 @@ ANGULAR_STYLES, SOFT_STYLES = (
 
 
 def draw_identity(seed: int, name: str) -> Identity:
-    """The person called `name` of the corpus with this seed."""
+    """Draw the person `name` of the corpus with this seed."""
     random = generator(seed, "identity", name)
-    soft = float(np.clip(random.normal(0.28 if random.random() < 0.5 else 0.74, 0.12), 0, 1))  # soft against angular
+    soft = float(np.clip(random.normal(0.28 if random.random() < 0.5 else 0.74, 0.12), 0, 1))  # 0 angular, 1 soft
     age = float(random.beta(1.6, 2.6))
     tone = float(random.uniform(0.0, 1.0))
     return Identity(

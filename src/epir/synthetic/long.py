@@ -1,12 +1,12 @@
-"""Long synthetic videos for spotting: people who blink, look about and speak, with micro- and macro-expressions.
+"""Long synthetic videos for spotting: people who blink, look around and speak, with micro- and macro-expressions.
 
     OUT/intervals.csv    every micro- and macro-expression, as `epir spot synthetic OUT` reads it
-    OUT/behaviour.csv    what is none: when people speak and blink
-    OUT/corpus.toml      every setting, so that the same videos can be made again
+    OUT/behaviour.csv    when people speak and blink
+    OUT/corpus.toml      every setting needed to make the same videos again
     OUT/001/001_1.mp4    the first video of the first person (H.264); frames are counted from 1
 
-Expressions and speech follow each other with a rest between; blinks and glances come at any time. A video depends on
-the seed and its own name alone, so any number of workers writes the same bytes.
+Expressions and speech alternate with rests; blinks and glances occur at any time. A video depends only on the seed and
+its name, so any number of workers writes the same bytes.
 
 Axes: n frames
 """
@@ -35,21 +35,19 @@ from epir.synthetic.movement import draw_movement
 
 CORPUS = "synthetic"
 BEHAVIOUR = "behaviour.csv"
-MACRO_INTENSITY = (0.5, 1.5)  # greatest displacement, face units
+MACRO_INTENSITY = (0.5, 1.5)  # largest displacement, face units
 MACRO_SECONDS = (0.6, 3.6)  # from onset to offset
 SPEECH_SECONDS = (1.5, 4.0)
 REST_SECONDS = (0.9, 2.4)  # between two events
 SHARES = {"micro": 0.5, "macro": 0.3, "speech": 0.2}  # of the events
-SHUT = 0.05  # closure of the lids from which a blink is noted
-NOISE = 1.0  # grey levels of the camera
-
-
+SHUT = 0.05  # minimum closure of the lids in a blink
+NOISE = 1.0  # grey levels of camera noise
 MOST_VIDEOS = 100_000
 
 
 @dataclass(frozen=True)
 class LongSettings:
-    """Who is filmed, for how long, and how."""
+    """The people, videos and frames of a corpus of long videos."""
 
     people: int = 4
     videos: int = 1  # per person
@@ -60,12 +58,9 @@ class LongSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("people", 1), ("videos", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"--{name} must be at least {least}, not {getattr(self, name)}",
-                    fix=f"give --{name} {least} or more",
-                )
+        for name, count in (("people", self.people), ("videos", self.videos)):
+            if count < 1:
+                raise ConfigError(f"--{name} must be at least 1, not {count}", fix=f"give --{name} 1 or more")
         if self.people * self.videos > MOST_VIDEOS:
             raise ConfigError(
                 f"{self.people} people with {self.videos} videos each are too many",
@@ -84,7 +79,7 @@ class LongSettings:
 
 @dataclass(frozen=True)
 class WrittenVideos:
-    """What was written."""
+    """Written videos and their counts."""
 
     folder: Path
     people: int
@@ -95,7 +90,7 @@ class WrittenVideos:
 
 @dataclass(frozen=True)
 class LongPlan:
-    """A video before it is drawn: its scene, its annotation, and spans (first and last frame) of speech and blinks."""
+    """A video before it is drawn: scene, annotation, and spans (first and last frame) of speech and blinks."""
 
     subject: str
     name: str
@@ -113,13 +108,13 @@ def write_long_videos(
     force: bool = False,
     progress: Progress | None = None,
 ) -> WrittenVideos:
-    """Write long videos and their annotation to the folder `out` in one step."""
+    """Write long videos and their annotation to the folder `out` atomically."""
     settings, progress, out = settings or LongSettings(), progress or Silent(), Path(out)
     with new_folder(out, CORPUS_FOLDER, force=force) as folder:
         names = tuple(video_names(settings))
         plans = [plan_video(settings, *each) for each in names]
         progress.start("drawing videos", len(names))
-        for _, name in Engine(workers=workers).run(write_video, names, settings, folder, in_order=True):
+        for _, name in Engine(workers=workers).run(draw_video, names, settings, folder, in_order=True):
             progress.advance(note=name)
         progress.finish()
         videos = [_long_video(plan, settings, folder) for plan in plans]
@@ -138,7 +133,7 @@ def video_names(settings: LongSettings) -> Iterator[tuple[str, str]]:
 
 
 def plan_video(settings: LongSettings, subject: str, name: str) -> LongPlan:
-    """The video called `name` of a person; it depends on the seed and the names alone."""
+    """Plan the video `name` of a person; it depends only on the seed and the names."""
     random = generator(settings.seed, "long video", subject, name)
     geometry = draw_identity(settings.seed, subject).geometry
     seed = stream_seed(settings.seed, "long scene", subject, name)
@@ -174,7 +169,7 @@ def plan_video(settings: LongSettings, subject: str, name: str) -> LongPlan:
     return LongPlan(subject, name, scene, in_order(intervals), tuple(speech), tuple(blinks))
 
 
-def write_video(names: tuple[str, str], settings: LongSettings, folder: Path) -> tuple[str, str]:
+def draw_video(names: tuple[str, str], settings: LongSettings, folder: Path) -> tuple[str, str]:
     """Draw one video into the corpus folder."""
     subject, name = names
     plan = plan_video(settings, subject, name)
@@ -191,7 +186,7 @@ def write_video(names: tuple[str, str], settings: LongSettings, folder: Path) ->
 
 
 def spans_above(values: np.ndarray, least: float) -> list[tuple[int, int]]:
-    """First and last place of every stretch of values (n,) above `least`.
+    """First and last index of every run of values (n,) above `least`.
 
     >>> spans_above(np.array([0, 1, 1, 0, 1]), 0.5)
     [(1, 2), (4, 4)]
@@ -201,7 +196,7 @@ def spans_above(values: np.ndarray, least: float) -> list[tuple[int, int]]:
 
 
 def _macro_course(scene: Scene, start: int, random: np.random.Generator) -> tuple[np.ndarray, int, int]:
-    """Rise, hold and fall of a macro-expression: values (n,), apex and offset as places."""
+    """Rise, hold and fall of a macro-expression: values (n,), and the indices of apex and offset."""
     frames = round(float(random.uniform(*MACRO_SECONDS)) * scene.fps)
     rise, fall = (max(2, round(share * frames)) for share in random.uniform((0.2, 0.3), (0.4, 0.5)))
     places = np.arange(len(scene.seconds)).astype(float)
@@ -217,26 +212,26 @@ def _show(
     kind: str,
     random: np.random.Generator,
 ) -> None:
-    """Let an expression follow values (n,), 0 to 1."""
-    movement = draw_movement(draw_expression(classes, emotion, random).actions, geometry, random)
-    wanted = float(np.exp(random.uniform(*np.log(INTENSITY if kind == "micro" else MACRO_INTENSITY))))
+    """Add an expression whose intensity follows values (n,), 0 to 1."""
+    movement = draw_movement(draw_expression(classes, emotion, random).active_units, geometry, random)
+    intensity = float(np.exp(random.uniform(*np.log(INTENSITY if kind == "micro" else MACRO_INTENSITY))))
     scene.movements.append(movement)
-    scene.amounts.append(min(wanted, STEEPEST / movement.steepness()) * values)
+    scene.amounts.append(min(intensity, STEEPEST / movement.steepness()) * values)
 
 
 def _speak(scene: Scene, geometry: Geometry, spans: Sequence[tuple[int, int]], random: np.random.Generator) -> None:
-    """Speech within these spans and nowhere else."""
-    words = Scene(scene.fps, scene.seconds)
-    talk(words, geometry, random)
+    """Add speech within these spans only."""
+    speech = Scene(scene.fps, scene.seconds)
+    talk(speech, geometry, random)
     edge = 0.1  # seconds
     inside = np.zeros_like(scene.seconds)
     for first, last in spans:
         length = (last - first) / scene.fps
         inside = np.maximum(inside, pulse(scene.seconds, scene.seconds[first], edge, length - 2 * edge, edge))
-    scene.movements += words.movements
-    scene.amounts += [amounts * inside for amounts in words.amounts]
-    for name, way in words.head.items():
-        scene.move(name, way * inside)
+    scene.movements += speech.movements
+    scene.amounts += [amounts * inside for amounts in speech.amounts]
+    for name, path in speech.head.items():
+        scene.move(name, path * inside)
 
 
 def _path(folder: Path, subject: str, name: str) -> Path:

@@ -1,9 +1,9 @@
-"""Maps of synthetic faces in any number, without writing frames: for training.
+"""Maps of synthetic faces for training, in any number and without writing frames.
 
-Each map has its own stream of random numbers, named by the seed and the map's number, so that any number of workers
-makes the same maps, and the first thousand of ten thousand are those of one thousand. A recipe is a flow recipe
-(`epir`, ...), one with changes (`epir:flow.method=dis,flow.context=0.125`), or `direct`: the displacement field itself
-(`direct.py`). Several recipes are taken in turn, person by person.
+Each map has its own random stream, named by the seed and the map's number. So any number of workers makes the same
+maps, and the first thousand of ten thousand maps equal a set of one thousand. A recipe is a flow recipe (`epir`, ...),
+optionally with changes (`epir:flow.method=dis,flow.context=0.125`), or `direct`: the displacement field itself
+(`direct.py`). Several recipes alternate from person to person.
 
 Axes: n maps, S map size
 """
@@ -32,32 +32,32 @@ from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import Expression, Tables, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
-from epir.synthetic.variation import USUAL, Preprocessing, Variation, compressed, draw_share, draw_way
+from epir.synthetic.variation import USUAL, Preprocessing, Variation, draw_preprocessing, draw_share, jpeg_compressed
 
 DIRECT = "direct"
 MOST_MAPS = 10_000_000
 PER_PERSON = 8  # maps of one person
-CHUNK = 8  # people per piece of work
+CHUNK = 8  # people per job
 FPS = 200.0
 INTENSITY = (0.10, 0.75)  # face units
 BLINK, BLINK_SURPRISE = 0.30, 0.12
-ROOM = 0.14  # drawn beyond the crop on each side, as a share of it: the head moves
+ROOM = 0.14  # margin around the crop, as a share of it, for head motion
 LID_GAP = 2.1  # face units between the lids of an open eye
 
 
 @dataclass(frozen=True)
 class MapSettings:
-    """How many maps of what kind."""
+    """How many maps to make, and of what kind."""
 
     count: int
     recipes: tuple[str, ...] = ("epir",)
     size: int = 28
     classes: int = 3
     seed: int = 0
-    shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
-    tables: Tables = "annotated"  # of units and expressions; the shipped weights learnt from `textbook`
+    shares: tuple[float, ...] = ()  # frequency of each emotion, in the order of `emotions`; by default equal
+    tables: Tables = "annotated"  # of units and expressions; the shipped weights were trained on `textbook`
     direct: DirectSettings = field(default_factory=DirectSettings)
     variation: Variation = field(default_factory=Variation)
 
@@ -81,12 +81,12 @@ class MapSettings:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the array of all maps, (n, 3, S, S)."""
+        """The shape of the array of all maps, (n, 3, S, S)."""
         return self.count, 3, self.size, self.size
 
 
 def find_recipe(name: str | FlowRecipe) -> FlowRecipe:
-    """The flow recipe of this name, with changes after a colon; `direct` measures strain as `epir` does."""
+    """The flow recipe of this name, with changes after a colon; `direct` computes strain as `epir` does."""
     if isinstance(name, FlowRecipe):
         return name
     base, _, changes = name.partition(":")
@@ -100,12 +100,12 @@ def find_recipe(name: str | FlowRecipe) -> FlowRecipe:
 
 
 def read_shares(text: str | None) -> tuple[float, ...]:
-    """Shares as the user writes them: `250,109,83`."""
+    """Parse shares as the user writes them: `250,109,83`."""
     try:
         return tuple(float(part) for part in (text or "").split(",") if part.strip())
     except ValueError:
         raise ConfigError(
-            f"cannot read --shares {text!r}", fix="give numbers with commas, for example 250,109,83"
+            f"cannot read --shares {text!r}", fix="give numbers separated by commas, for example 250,109,83"
         ) from None
 
 
@@ -119,7 +119,7 @@ def synthetic_maps(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> MapSet:
-    """A set of maps in memory: classes in equal parts, one recipe or several in turn.
+    """Make a map set in memory, with equally frequent classes and one or several recipes.
 
     >>> synthetic_maps(24, "direct", seed=1)
     MapSet(24 maps of 28 px, 3 people, synthetic)
@@ -130,7 +130,7 @@ def synthetic_maps(
 
 
 def make_maps(settings: MapSettings, *, workers: int = 1, progress: Progress | None = None) -> MapSet:
-    """The maps that these settings ask for, in memory."""
+    """Make a map set in memory."""
     maps = np.empty(settings.shape, np.float32)
     clips = fill(maps, settings, workers=workers, progress=progress or Silent())
     content = hashlib.sha256(maps.tobytes()).hexdigest()
@@ -141,7 +141,7 @@ def make_maps(settings: MapSettings, *, workers: int = 1, progress: Progress | N
 def write_maps(
     out: str | Path, settings: MapSettings, *, workers: int = 1, force: bool = False, progress: Progress | None = None
 ) -> MapSet:
-    """The same as a map set on disk; it may be larger than memory."""
+    """Make a map set on disk, which may be larger than memory."""
     out = Path(out)
     with new_folder(out, MAP_SET, force=force, needs=4 * math.prod(settings.shape)) as folder:
         maps = new_maps(folder / "maps.npy", settings.shape)
@@ -152,7 +152,7 @@ def write_maps(
 
 
 def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Progress) -> tuple[Clip, ...]:
-    """Make maps into an array of the settings' shape, and give the clips they belong to."""
+    """Make maps into an array of the settings' shape, and return their clips."""
     people = -(-settings.count // PER_PERSON)
     chunks = [range(start, min(start + CHUNK, people)) for start in range(0, people, CHUNK)]
     clips: list[Clip] = []
@@ -167,7 +167,7 @@ def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Pro
 
 
 def recipe_meta(settings: MapSettings) -> dict[str, Any]:
-    """How the maps were made, for meta.json."""
+    """The recipe and settings of the maps, for meta.json."""
     recipes = [find_recipe(name).to_meta() for name in settings.recipes]
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
@@ -187,8 +187,8 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
     name = settings.recipes[person % len(settings.recipes)]
     recipe = find_recipe(name)
     identity = draw_identity(settings.seed, subject)
-    way = draw_way(settings.variation, settings.seed, subject)
-    portrait = None if recipe.name == DIRECT else draw_crop(identity, recipe, way)
+    preprocessing = draw_preprocessing(settings.variation, settings.seed, subject)
+    portrait = None if recipe.name == DIRECT else draw_crop(identity, recipe, preprocessing)
     words = emotions(settings.classes)
     first = person * PER_PERSON
     for number in range(first, min(first + PER_PERSON, settings.count)):
@@ -197,7 +197,7 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         if settings.shares:
             emotion = words[int(random.choice(len(words), p=np.array(settings.shares) / sum(settings.shares)))]
         expression = draw_expression(settings.classes, emotion, random, settings.tables)
-        movement = draw_movement(expression.actions, identity.geometry, random, settings.tables)
+        movement = draw_movement(expression.active_units, identity.geometry, random, settings.tables)
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
         share = draw_share(settings.variation, settings.seed, number)
@@ -210,14 +210,14 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
                 intensity=intensity,
                 random=random,
                 settings=settings.direct,
-                way=way,
+                preprocessing=preprocessing,
                 share=share,
             )
             pixels = flow_to_map(flow, recipe, settings.size)
         else:
             intensity = share * min(intensity, STEEPEST / movement.steepness())
             onset, apex = photograph_pair(
-                portrait, identity.geometry, movement, intensity, blink, recipe, random, way=way
+                portrait, identity.geometry, movement, intensity, blink, recipe, random, preprocessing=preprocessing
             )
             pixels = face_map(onset, apex, recipe, settings.size)
         yield pixels, _clip(subject, number, expression, intensity, name, random)
@@ -245,26 +245,28 @@ def _clip(
     )
 
 
-def draw_crop(identity: Identity, recipe: FlowRecipe, way: Preprocessing = USUAL) -> Portrait:
-    """The person as a recipe cuts the face out, with room to move."""
+def draw_crop(identity: Identity, recipe: FlowRecipe, preprocessing: Preprocessing = USUAL) -> Portrait:
+    """Draw a person's face crop as a recipe takes it, with a margin for head motion."""
     border = recipe.flow.border + round(ROOM * recipe.flow.size)
-    return draw_portrait(identity, Canvas.crop(recipe.flow.size, border, zoom=way.zoom, shift=way.shift))
+    return draw_portrait(
+        identity, Canvas.crop(recipe.flow.size, border, zoom=preprocessing.zoom, shift=preprocessing.shift)
+    )
 
 
 def photograph_pair(
     portrait: Portrait,
     geometry: Geometry,
-    movement: Movement,
+    movement: SkinMovement,
     intensity: float,
     blink: float,
     recipe: FlowRecipe,
     random: np.random.Generator,
     *,
-    way: Preprocessing = USUAL,
+    preprocessing: Preprocessing = USUAL,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8; the light changes in between.
 
-    Of `way` only the compression counts here: the crop is that of the portrait.
+    Only the compression of `preprocessing` is used here: the portrait already has its crop.
     """
     states = draw_states(intensity, blink, random)
     noise = float(random.uniform(0.3, 2.0))
@@ -275,13 +277,13 @@ def photograph_pair(
 
     def photograph(state: State, light: np.ndarray) -> np.ndarray:
         picture = expose(face.render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
-        return compressed(np.ascontiguousarray(picture), way.quality)
+        return jpeg_compressed(np.ascontiguousarray(picture), preprocessing.quality)
 
     return photograph(states[0], 0 * change), photograph(states[1], change)
 
 
 def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:
-    """The face at onset and apex: a pose of its own, then a little motion of the head besides the expression."""
+    """The face at onset and apex: a random pose, then the expression with a little head motion, gaze and blinks."""
     before = State(
         shift_x=float(np.clip(random.normal(0, 0.5), -1.5, 1.5)),
         shift_y=float(np.clip(random.normal(-0.2, 0.9), -1.8, 1.6)),

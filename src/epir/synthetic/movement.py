@@ -1,8 +1,8 @@
-"""Movement: how far each point of one person's skin goes in one expression.
+"""How far each point of a person's skin moves in one expression.
 
-A movement is a displacement field in face units, defined at every point of the face and at no resolution; at its
-strongest point it has length 1, and a clip scales it by its intensity over time. The pushes of the action units are
-placed on the person's own face and vary from one time to the next, as no two smiles are alike.
+A movement is a displacement field in face units, defined at every point of the face and independent of resolution.
+Its strongest point has length 1; a clip scales it by its intensity over time. The pushes of the action units are
+placed on the person's face and vary randomly, as no two smiles are alike.
 
 Axes: H rows, W columns; the last axis of a field is right, down
 """
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from epir.synthetic.expressions import Action, Push, Tables, action_units
+from epir.synthetic.expressions import ActiveUnit, Push, Tables, unit_pushes
 from epir.synthetic.identity import Geometry
 
-LATTICE = 0.5  # face units between the points at which pictures take a movement; between them it is interpolated
-SOFT = 0.05  # rounds off the tip of a push, so that the skin is not torn
+LATTICE = 0.5  # face units between the points at which a movement is sampled for drawing; interpolated in between
+SOFT = 0.05  # rounds off the tip of a push, so that the skin does not tear
 
 
 @dataclass(frozen=True)
-class Patch:
-    """One push on one side of one face."""
+class SkinPatch:
+    """One push on one side of a face."""
 
     x: float
     y: float
@@ -32,11 +32,11 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Movement:
+class SkinMovement:
     """The displacement of the skin at full intensity, as a sum of patches."""
 
-    patches: tuple[Patch, ...]
-    power: float  # form of the patches: 2 is a Gaussian, less is more pointed with longer skirts
+    patches: tuple[SkinPatch, ...]
+    power: float  # shape of the patches: 2 is a Gaussian; smaller values are more pointed, with longer tails
     scale: float = 1.0
 
     def displacement(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -54,18 +54,18 @@ class Movement:
             field[..., 1] += np.float32(patch.down * self.scale) * weight
         return field
 
-    def mirrored(self) -> "Movement":
+    def mirrored(self) -> "SkinMovement":
         """The movement of the mirrored face."""
         patches = (replace(p, x=-p.x, right=-p.right, turn=-p.turn) for p in self.patches)
         return replace(self, patches=tuple(patches))
 
-    def normalised(self) -> "Movement":
-        """The movement scaled so that its strongest point (on a lattice) has length 1."""
+    def normalised(self) -> "SkinMovement":
+        """The movement scaled to length 1 at its strongest lattice point."""
         peak = float(np.sqrt((self.on_lattice() ** 2).sum(axis=-1).max()))
         return replace(self, scale=self.scale / peak) if peak > 1e-6 else self
 
     def steepness(self) -> float:
-        """The largest change of the displacement per face unit; below 1 the skin cannot fold."""
+        """The largest change of displacement per face unit; below 1 the skin cannot fold."""
         field = self.on_lattice()
         return float(max(np.abs(np.diff(field, axis=axis)).max() for axis in (0, 1))) / LATTICE
 
@@ -77,19 +77,19 @@ class Movement:
 
 
 def draw_movement(
-    actions: tuple[Action, ...], geometry: Geometry, random: np.random.Generator, tables: Tables = "annotated"
-) -> Movement:
-    """These actions on a face with this geometry, with the variation of real ones; normalised."""
-    patches: list[Patch] = []
-    for action in actions:
+    units: tuple[ActiveUnit, ...], geometry: Geometry, random: np.random.Generator, tables: Tables = "annotated"
+) -> SkinMovement:
+    """A normalised movement of these action units on a face with this geometry, varied as on real faces."""
+    patches: list[SkinPatch] = []
+    for active in units:
         uneven = random.normal(0, 0.18)
-        sides = {1: action.right * (1 + uneven), -1: action.left * (1 - uneven)}
-        for push in action_units(tables)[action.unit].pushes:
+        sides = {1: active.right * (1 + uneven), -1: active.left * (1 - uneven)}
+        for push in unit_pushes(tables)[active.unit]:
             patches += _patches(push, sides, geometry, random)
-    return Movement(tuple(patches), power=float(random.uniform(0.9, 1.7))).normalised()
+    return SkinMovement(tuple(patches), power=float(random.uniform(0.9, 1.7))).normalised()
 
 
-def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np.random.Generator) -> list[Patch]:
+def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np.random.Generator) -> list[SkinPatch]:
     strength = push.weight * np.exp(random.normal(0, 0.25))
     jitter = random.normal(0, 0.7, 2) * (1.0 if push.both else 0.6, 0.8)
     radii = 0.85 * np.array([push.radius_x, push.radius_y]) * random.uniform(0.75, 1.35, 2)
@@ -103,7 +103,7 @@ def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np
             amplitude *= np.exp(random.normal(0, 0.15))
         x, y = place(geometry, push.x, push.y)
         patches.append(
-            Patch(
+            SkinPatch(
                 x=float(side * (x + jitter[0]) + random.normal(0, 0.25)),
                 y=float(y + jitter[1] + random.normal(0, 0.2)),
                 radius_x=float(radii[0]),
@@ -117,17 +117,10 @@ def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np
 
 
 def place(g: Geometry, x: float, y: float) -> tuple[float, float]:
-    """Where a point of the average face lies on a face with this geometry."""
+    """Map a point of the average face to a face with this geometry."""
     average = Geometry()
-    knots = [
-        -8.0,
-        average.brow_y + 0.4,
-        average.eye_y,
-        average.nose_y,
-        average.mouth_y,
-        average.mouth_y + 5.2,
-        average.chin,
-    ]
+    below = average.mouth_y + 5.2
+    knots = [-8.0, average.brow_y + 0.4, average.eye_y, average.nose_y, average.mouth_y, below, average.chin]
     here = [-8.0, g.brow_y + 0.4, g.eye_y, g.nose_y, g.mouth_y, g.mouth_y + 5.2, max(g.chin, g.mouth_y + 6.5)]
     eyes, mouth = g.eye_x / average.eye_x, g.mouth_half / average.mouth_half
     widths = [g.width, eyes, eyes, (eyes + mouth) / 2, mouth, g.jaw, g.jaw]

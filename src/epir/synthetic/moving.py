@@ -1,13 +1,13 @@
-"""A face that moves: every frame is the neutral face warped once, so that the true flow between two frames is known.
+"""A moving face: every frame is the neutral face warped once, so that the true flow between two frames is known.
 
-For a layer of the portrait and a state of the face, a point X of the neutral picture is seen at the pixel p = F(X):
+In a state of the face, a point X of a layer of the neutral picture appears at the pixel p = F(X):
 
     lids close         X -> r       closed form, piecewise linear in y
     skin and head turn r -> q       r = q - C(q), where C = intensity * expression + turn * depth
     head moves         q -> p       shift, roll and size about the neck, closed form
 
-Pictures are made backwards, p -> q -> r -> X, with one look-up per pixel. The true flow from state a to state b is
-F_b(F_a^-1(p)) - p of the layer that is seen at p in state a; only q is found by iteration, to a thousandth of a pixel.
+Pictures are rendered backwards, p -> q -> r -> X, with one look-up per pixel. The true flow from state a to state b is
+F_b(F_a^-1(p)) - p for the layer visible at p in state a; only q is iterated, to a thousandth of a pixel.
 
 Axes: H rows, W columns; fields are (H, W, 2): right, down, in pixels
 """
@@ -23,22 +23,22 @@ from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.eyes import Lids
 from epir.synthetic.drawing.portrait import Portrait
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import LATTICE, Movement
+from epir.synthetic.movement import LATTICE, SkinMovement
 
 NECK = (0.0, 27.0)  # the head rolls about this point, face units
 EYE_REACH = 4.6  # above and below the centre of an eye, face units
-DEPTH, NOSE = 10.0, 3.0  # how far face and nose stand out from the axis of turning
+DEPTH, NOSE = 10.0, 3.0  # distance of face and nose from the axis of rotation, face units
 LAYERS = {"body": 0, "eyes": 1, "head": 2, "glasses": 3}
-REACH_UP, REACH_DOWN = 2.3, 1.3  # skin above and below the opening that takes part
-SHUT = 0.95  # how much of the opening a full blink takes
-LOWER_SHARE = 0.12  # how much of that the lower lid does
+REACH_UP, REACH_DOWN = 2.3, 1.3  # skin above and below the opening that a blink stretches
+SHUT = 0.95  # share of the opening that a full blink closes
+LOWER_SHARE = 0.12  # share of that which the lower lid closes
 
 
 @dataclass(frozen=True)
 class State:
-    """What the face does at one instant; lengths in face units, angles in radians."""
+    """The state of the face at one instant; lengths in face units, angles in radians."""
 
-    intensity: float = 0.0  # of the expression: its greatest displacement
+    intensity: float = 0.0  # largest displacement of the expression
     shift_x: float = 0.0
     shift_y: float = 0.0
     roll: float = 0.0
@@ -51,9 +51,9 @@ class State:
 
 
 class MovingFace:
-    """One portrait with one movement, ready to be shown in any state."""
+    """One portrait with one movement, which can be rendered in any state."""
 
-    def __init__(self, portrait: Portrait, geometry: Geometry, movement: Movement | None = None) -> None:
+    def __init__(self, portrait: Portrait, geometry: Geometry, movement: SkinMovement | None = None) -> None:
         self.portrait = portrait
         self.canvas = portrait.canvas
         self.lids = Lids.of(geometry)
@@ -65,13 +65,13 @@ class MovingFace:
         self._grid = np.stack([np.broadcast_to(columns, shape), np.broadcast_to(rows, shape)], axis=-1)
 
     def render(self, state: State) -> np.ndarray:
-        """The picture in this state, (H, W, 3) float32, displayed values about 0..1."""
+        """Render this state: (H, W, 3) float32, displayed values of about 0..1."""
         still = self._head_back(state, self._grid)  # q
         turned = self._field(state, expression=False)
         picture, rows = self.portrait.body.copy(), self._eye_rows(state)
         eyes_from = still[rows] - _look_up(turned, still[rows]) - self._gaze(state)
         eyes = _look_up(self.portrait.eyes, eyes_from)
-        if state.closure:  # the lids keep the light out
+        if state.closure:  # the lids shade the eyes
             eyes[..., :3] *= np.float32(1 - 0.85 * state.closure**2)
         _lay_over(picture[rows], eyes)
         skin_from = still - _look_up(turned + np.float32(state.intensity) * self._expression, still)  # r
@@ -82,11 +82,11 @@ class MovingFace:
         return picture
 
     def true_flow(self, start: State, end: State) -> np.ndarray:
-        """The flow from one state to another: the pixel at p goes to p + flow(p)."""  # (H, W, 2)
+        """The flow (H, W, 2) from one state to another: the pixel at p moves to p + flow(p)."""
         still = self._head_back(start, self._grid.astype(np.float64))
         flow = np.zeros_like(still)
-        skin = self._lids(open_lids, start, still - sample(self._field(start), still))
-        rigid = still - sample(self._field(start, expression=False), still)
+        skin = self._lids(open_lids, start, still - interpolate(self._field(start), still))
+        rigid = still - interpolate(self._field(start, expression=False), still)
         eyes = rigid - self._gaze(start)
         seen = self.visible(start)
         for name, places in (("eyes", eyes), ("head", skin), ("glasses", rigid)):
@@ -95,7 +95,7 @@ class MovingFace:
         return flow.astype(np.float32)
 
     def visible(self, state: State) -> np.ndarray:
-        """Which layer is seen at each pixel (see `LAYERS`)."""  # (H, W) uint8
+        """The layer visible at each pixel (see `LAYERS`), (H, W) uint8."""
         still = self._head_back(state, self._grid)
         turned = _look_up(self._field(state, expression=False), still)
         skin = self._lids(open_lids, state, still - _look_up(self._field(state), still))
@@ -107,7 +107,7 @@ class MovingFace:
         return seen
 
     def forward(self, state: State, places: np.ndarray, layer: str = "head") -> np.ndarray:
-        """Where points of the neutral picture, (..., 2) in pixels, are seen in this state."""
+        """Where points of the neutral picture, (..., 2) in pixels, appear in this state."""
         field = self._field(state, expression=layer == "head")
         if layer == "head":
             places = self._lids(close_lids, state, places)
@@ -115,7 +115,7 @@ class MovingFace:
             places = places + self._gaze(state)
         moved = places
         for _ in range(60):
-            nearer = places + sample(field, moved)
+            nearer = places + interpolate(field, moved)
             step = float(np.abs(nearer - moved).max(initial=0))
             moved = nearer
             if step < 1e-3:
@@ -127,11 +127,11 @@ class MovingFace:
         return turn + np.float32(state.intensity) * self._expression if expression else turn
 
     def _eye_rows(self, state: State) -> slice:
-        """The rows in which the eyes are seen, with the skin that their lids move."""
+        """The rows of the eyes and of the skin that their lids move."""
         middle = (self.lids.inner + self.lids.outer) / 2
         row = self.canvas.row(self.lids.centre)
         eyes = np.array([(self.canvas.column(side * middle), row) for side in (-1, 1)])
-        turn = np.array([state.yaw, state.pitch]) * sample(self._depth[..., None], eyes)
+        turn = np.array([state.yaw, state.pitch]) * interpolate(self._depth[..., None], eyes)
         seen = self._head_forth(state, eyes + turn)[:, 1]
         reach = EYE_REACH * self.canvas.scale * state.size
         top, bottom = int(seen.min() - reach), int(seen.max() + reach) + 2
@@ -170,15 +170,15 @@ class MovingFace:
 
 @lru_cache(maxsize=8)
 def depth_field(canvas: Canvas) -> np.ndarray:
-    """How far each point of the head stands out, in pixels: what a turn of one radian moves it by."""  # (H, W)
+    """The depth (H, W) of the head in pixels: the displacement by a turn of one radian."""
     x, y = canvas.x, canvas.y
     ball = np.clip(1 - (x / np.float32(17.0)) ** 2 - ((y - 6) / np.float32(26.0)) ** 2, 0, None)
     nose = np.exp(-0.5 * ((x / np.float32(2.2)) ** 2 + ((y - 13) / np.float32(3.5)) ** 2))
     return (DEPTH * ball + NOSE * nose).astype(np.float32) * np.float32(canvas.scale)
 
 
-def sample(field: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The field (H, W, C) at points (..., 2) between pixels, linear and in full precision; it goes on at the border."""
+def interpolate(field: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The field (H, W, C) at points (..., 2), interpolated bilinearly in float64; constant beyond the border."""
     height, width = field.shape[:2]
     x = np.clip(points[..., 0], 0, width - 1)
     y = np.clip(points[..., 1], 0, height - 1)
@@ -199,28 +199,26 @@ def _lay_over(picture: np.ndarray, layer: np.ndarray) -> None:
     picture += layer[..., :3]
 
 
-def _expression_field(canvas: Canvas, movement: Movement | None) -> np.ndarray:
+def _expression_field(canvas: Canvas, movement: SkinMovement | None) -> np.ndarray:
     if movement is None:
         return np.zeros((canvas.height, canvas.width, 2), np.float32)
     step = LATTICE * canvas.scale  # pixels between lattice points
     x = canvas.left + LATTICE * (np.arange(int(canvas.width / step) + 4, dtype=np.float32) - 1)
     y = canvas.top + LATTICE * (np.arange(int(canvas.height / step) + 4, dtype=np.float32) - 1)
     coarse = movement.displacement(x[None, :], y[:, None]) * np.float32(canvas.scale)
-    place = np.array(
-        [[1 / step, 0, 1 + 0.5 / step], [0, 1 / step, 1 + 0.5 / step]], dtype=np.float64
-    )  # pixel -> lattice
+    to_lattice = np.array([[1 / step, 0, 1 + 0.5 / step], [0, 1 / step, 1 + 0.5 / step]])
     flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
-    return cv2.warpAffine(coarse, place, (canvas.width, canvas.height), flags=flags)
+    return cv2.warpAffine(coarse, to_lattice, (canvas.width, canvas.height), flags=flags)
 
 
 def close_lids(lids: Lids, x: np.ndarray, y: np.ndarray, closure: float) -> np.ndarray:
-    """The height to which each point of the open eye goes when the lids close by `closure`, 0 open .. 1 shut."""
+    """The y to which each point of the open eye moves when the lids close by `closure`, 0 open .. 1 shut."""
     before, after = _levels(lids, np.abs(x), closure)
     return _between(y, before, after)
 
 
 def open_lids(lids: Lids, x: np.ndarray, y: np.ndarray, closure: float) -> np.ndarray:
-    """The other way round: where each point of the closed eye came from."""
+    """The inverse of `close_lids`: the y from which each point of the closed eye came."""
     before, after = _levels(lids, np.abs(x), closure)
     return _between(y, after, before)
 
@@ -235,7 +233,7 @@ def _levels(lids: Lids, a: np.ndarray, closure: float) -> tuple[list[np.ndarray]
 
 
 def _between(y: np.ndarray, start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
-    """`y` moved as the levels move; beyond the outer levels it stays."""
+    """Move `y` along with the levels, piecewise linearly; beyond the outer levels it stays."""
     out = y
     for low, high, new_low, new_high in zip(start, start[1:], end, end[1:], strict=False):
         inside = (y > low) & (y <= high)

@@ -1,4 +1,4 @@
-"""What moves besides the expression: the head, the lids, the eyes, the light, the noise of the camera."""
+"""Changes besides the expression: head motion, blinks, gaze, light and camera noise."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,16 +14,16 @@ IDLE: tuple[Kind, ...] = ("still", "blinking", "turning")  # clips without an ex
 
 @dataclass(frozen=True)
 class Nuisances:
-    """How much of each disturbance a clip has; 0 switches one off."""
+    """The strength of each disturbance in a clip; 0 disables it."""
 
-    drift: float = 0.10  # face units: how far the head drifts (a face is 28 units wide)
+    drift: float = 0.10  # face units: drift of the head (a face is 28 units wide)
     roll: float = 0.004  # radians
     turn: float = 0.010  # radians: yaw and pitch
-    blink: float = 0.12  # chance of a blink during an expression
-    gaze: float = 0.20  # chance that the eyes look elsewhere during a clip
+    blink: float = 0.12  # probability of a blink during an expression
+    gaze: float = 0.20  # probability that the eyes look elsewhere during a clip
     flicker: float = 0.008  # of the light, relative
-    noise: float = 1.2  # grey levels: noise of the camera
-    pose: float = 1.0  # how far the resting pose differs from clip to clip, times the usual
+    noise: float = 1.2  # grey levels of camera noise
+    pose: float = 1.0  # variation of the resting pose between clips, relative to the default
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -39,7 +39,7 @@ class Nuisances:
 
 @dataclass(frozen=True)
 class Disturbances:
-    """The states of a face without its expression, frame by frame, and the light on it."""
+    """The state of the face without its expression, and the light, frame by frame."""
 
     states: tuple[State, ...]
     light: np.ndarray  # (frames, 3): gain, slope to the right, slope down
@@ -49,7 +49,7 @@ class Disturbances:
 def draw_disturbances(
     frames: int, fps: float, kind: Kind, settings: Nuisances, random: np.random.Generator
 ) -> Disturbances:
-    """What happens in a clip of this kind besides its expression."""
+    """Draw the disturbances of a clip of this kind."""
     seconds = np.arange(frames) / fps
     lively = 0.4 if kind == "still" else 1.0
     rest = random.normal(size=6) * settings.pose
@@ -76,7 +76,7 @@ def draw_disturbances(
 
 
 def wander(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A smooth random path of deviation about 1, as a head at rest goes."""
+    """A smooth random path with a standard deviation of about 1, like that of a head at rest."""
     rates = np.array([0.25, 0.6, 1.3]) * np.exp(random.normal(0, 0.3, 3))
     weights = np.array([1.0, 0.5, 0.25])
     phases = random.uniform(0, 2 * np.pi, 3)
@@ -85,7 +85,7 @@ def wander(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 
 def _sweep(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A turn of the head to one side, with a nod: radians of yaw and pitch."""
+    """A turn of the head to one side with a nod: yaw and pitch in radians, (2, frames)."""
     middle = seconds[-1] * random.uniform(0.35, 0.65)
     slow = max(seconds[-1], 1e-3) * random.uniform(0.12, 0.2)
     gone = 1 / (1 + np.exp(-(seconds - middle) / slow))
@@ -96,16 +96,15 @@ def _sweep(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
 def _blinks(
     frames: int, fps: float, kind: Kind, settings: Nuisances, random: np.random.Generator
 ) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
-    wanted = (
-        int(random.integers(1, 3))
-        if kind == "blinking"
-        else int(kind == "expression" and random.random() < settings.blink)
-    )
+    if kind == "blinking":
+        count = int(random.integers(1, 3))
+    else:
+        count = int(kind == "expression" and random.random() < settings.blink)
     closure = np.zeros(frames)
     spans = []
-    for number in range(wanted):
-        length = max(3, min(round(fps * random.uniform(0.16, 0.30)), frames // wanted))
-        start = round(number * frames / wanted + random.uniform(0.05, 0.95) * max(frames / wanted - length, 0))
+    for number in range(count):
+        length = max(3, min(round(fps * random.uniform(0.16, 0.30)), frames // count))
+        start = round(number * frames / count + random.uniform(0.05, 0.95) * max(frames / count - length, 0))
         times = (np.arange(frames) - start) / length  # 0..1 within the blink
         shut = np.where(times < 0.4, times / 0.4, (1 - times) / 0.6)  # down faster than up
         inside = (times > 0) & (times < 1)
@@ -116,7 +115,7 @@ def _blinks(
 
 
 def _gaze(seconds: np.ndarray, kind: Kind, settings: Nuisances, random: np.random.Generator) -> np.ndarray:
-    """Where the eyes look: steady, with at most one quick jump; face units."""
+    """The gaze in face units, (2, frames): steady, with at most one quick jump."""
     start = random.normal(0, (0.18, 0.08), 2)
     if kind == "still" or random.random() >= settings.gaze:
         return np.repeat(start[:, None], len(seconds), axis=1)

@@ -22,7 +22,7 @@ from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
 from epir.recognition.live import LiveAnswer, LiveStream
 from epir.recognition.recognizer import Recognizer
-from epir.spotting.settings import LONGEST
+from epir.spotting.decision import LONGEST
 from epir.spotting.timeline import Timeline
 from epir.web.examples import example_video
 from epir.web.outputs import Album, Output, add_films, answer_output, curve_points

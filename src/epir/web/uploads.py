@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from epir.core.words import counted
 from epir.frames.folder import LAST_INTEGER
-from epir.spotting.settings import THRESHOLDS
+from epir.spotting.decision import THRESHOLDS
 from epir.web.form import FormReader, display_name, request_body, with_deadlines
 from epir.web.jobs import remove_folder
 from epir.web.problems import RequestError

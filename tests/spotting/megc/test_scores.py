@@ -54,7 +54,7 @@ def slow_hits(labels, predictions, kind):
 
 
 def slow_pairs(labels, predictions):
-    """The most labels that can be given different predictions, by trying everything."""
+    """The size of the maximum matching, by brute force."""
     for size in range(min(len(labels), len(predictions)), 0, -1):
         for chosen in combinations(labels, size):
             for order in permutations(predictions, size):
@@ -82,7 +82,7 @@ def test_half_of_the_union_is_a_match_and_less_is_none(one, other, expected):
     assert not matches(micro(*one), macro(*other))
 
 
-def test_a_prediction_may_find_two_labels_and_a_second_prediction_costs_only_as_one_more():
+def test_a_prediction_may_find_two_labels_and_a_second_prediction_costs_one():
     labels = [micro(1, 10), micro(3, 12), micro(100, 109)]
     predictions = [micro(2, 11), micro(100, 109), micro(101, 110), micro(300, 310)]
     counted = count(labels, predictions, "micro")
@@ -92,7 +92,7 @@ def test_a_prediction_may_find_two_labels_and_a_second_prediction_costs_only_as_
     assert count(labels, predictions, "macro") == SpottingCounts()
 
 
-def test_one_to_one_finds_the_greatest_number_of_pairs_where_the_first_choice_would_not():
+def test_one_to_one_finds_the_maximum_matching():
     labels, predictions = [micro(1, 10), micro(1, 16)], [micro(1, 13), micro(1, 17)]
     assert (
         matches(labels[0], predictions[0]) and matches(labels[1], predictions[0]) and matches(labels[0], predictions[1])
@@ -102,7 +102,7 @@ def test_one_to_one_finds_the_greatest_number_of_pairs_where_the_first_choice_wo
 
 
 @given(st.lists(INTERVALS, max_size=4), st.lists(INTERVALS, max_size=4))
-def test_counts_are_those_of_the_definition(labels, predictions):
+def test_counts_agree_with_the_definition(labels, predictions):
     for kind in ("micro", "macro"):
         counted = count(labels, predictions, kind)
         assert counted.hits == slow_hits(labels, predictions, kind)
@@ -174,7 +174,7 @@ def golden_videos(corpus, kind, predictions, labels, hits, pairs):
         yield video(*in_span, corpus=corpus, subject=f"{number % 22:02d}", name=f"{kind}{number}")
 
 
-def test_the_organisers_log_comes_out_to_the_digit():
+def test_the_organisers_log_is_reproduced_to_the_digit():
     videos = [
         each for corpus, kind, n, m, hits, _, pairs in GOLDEN for each in golden_videos(corpus, kind, n, m, hits, pairs)
     ]
@@ -216,7 +216,7 @@ def test_strs_leaves_out_others_and_counts_an_unnamed_class_as_a_miss():
     assert strs["strs"] == pytest.approx(6 / 8 / 3, abs=1e-6)
 
 
-def test_the_class_of_a_label_is_that_of_the_prediction_that_fits_best():
+def test_a_label_takes_the_class_of_its_best_prediction():
     labels = [micro(1, 20, "surprise")]
     predictions = [micro(1, 12, "negative"), micro(2, 20, "surprise"), micro(1, 13, "positive")]
     assert classes_found([video(labels, predictions)]) == [("surprise", "surprise")]
@@ -233,7 +233,7 @@ def test_published_spotting_scores_follow_from_their_counts(hits, false, missed,
 
 
 @given(st.lists(st.tuples(st.sampled_from(["negative", "positive", "surprise"]), st.integers(0, 3)), max_size=30))
-def test_analysis_is_that_of_the_definition(drawn):
+def test_analysis_agrees_with_the_definition(drawn):
     names = ("negative", "positive", "surprise", "others")
     pairs = [(truth, names[guess]) for truth, guess in drawn]
     precisions, recalls = [], []
@@ -247,7 +247,7 @@ def test_analysis_is_that_of_the_definition(drawn):
     assert [float(each) for each in result] == pytest.approx([p, r, 2 * p * r / (p + r) if p + r else 0])
 
 
-def test_nothing_at_all_scores_zero_without_a_warning():
+def test_an_empty_set_scores_zero_without_a_warning():
     scores = score_spotting([video([], [])])["pooled"]
     assert scores["all"]["f1"] == scores["strs"]["strs"] == 0
     assert scores["all"]["f1_interval"] == [0, 0]

@@ -66,7 +66,7 @@ def test_names_are_those_of_the_challenges(names, expected):
     assert name_video(*names) == expected
 
 
-def test_mistakes_are_told_with_their_remedy():
+def test_errors_say_how_to_fix_them():
     with pytest.raises(EpirError, match=r"(?s)'interview' does not say whose video.*dzw_a1"):
         name_video("interview")
     with pytest.raises(EpirError, match=r"(?s)dzw_a1: an interval cannot go from frame 0 to 9.*count frames from 1"):

@@ -23,7 +23,7 @@ def test_every_corpus_and_kind_has_a_row_with_both_rules():
     assert "a prediction may find two" in table.notes[0]
 
 
-def test_several_corpora_are_pooled_and_stand_beside_what_was_published():
+def test_several_corpora_are_pooled_and_compared_with_published_scores():
     counts, strs, published = spotting_tables(scores("casme-sq", "samm-lv"), notes=["One video failed."])
     assert [row.cells[0] for row in counts.rows[::3]] == ["CAS(ME)²", "SAMM-LV", "pooled"]
     assert counts.notes[-1] == "One video failed." and counts.caption == "Spotting: 2 videos of 2 people"

@@ -1,14 +1,14 @@
-"""Spotted intervals against annotated ones, as the organisers of MEGC count them, and one-to-one beside it.
+"""Score spotted intervals against annotated ones, by the rule of the MEGC organisers and one-to-one.
 
-Intervals are inclusive, and two are the same movement from an overlap (intersection over union in frames) of 0.5 on.
-Micro- and macro-expressions are counted apart. By the organisers' rule every label that at least one prediction
-overlaps is a hit: a prediction may find two labels, and a second prediction for a label found already costs only as one
-prediction more. Counts are summed over all videos, also those without labels, before any score is taken; `all` sums
-both kinds, `pooled` all corpora. One-to-one is the greatest number of disjoint pairs.
+Intervals include both ends; two are the same movement if they overlap (intersection over union in frames) by 0.5 or
+more. Micro- and macro-expressions are counted separately. By the organisers' rule, every label that a prediction
+overlaps is a hit: one prediction may find two labels, and a second prediction for the same label only adds to the
+number of predictions. Counts are summed over all videos, including those without labels, before scores are computed;
+`all` sums both kinds and `pooled` all corpora. One-to-one is the largest number of disjoint pairs.
 
-STRS (spot, then recognise) is the F1 of spotting micro-expressions times an F1 of the classes of those found, without
-those whose true class is `others`: precision and recall are means over three fixed classes (0 where undefined), and F1
-is the harmonic mean of these two.
+STRS (spot, then recognise) is the F1 of spotting micro-expressions times an F1 of the classes of the hits, without
+hits whose true class is `others`: precision and recall are means over three fixed classes (0 if undefined), and this F1
+is their harmonic mean.
 
 Axes: P people, K kinds, M counts (labels, predictions, hits, pairs), C classes, R resamplings
 """
@@ -24,6 +24,7 @@ from epir.core.seeds import interval, resample_people
 from epir.datasets.intervals import KINDS, Interval, Kind
 from epir.datasets.protocols import THREE
 from epir.datasets.spelling import synonyms
+from epir.spotting.timeline import OVERLAP, overlap
 
 OTHERS = "others"
 NEGATIVE = frozenset({"anger", "contempt", "disgust", "fear", "sadness", "sad"})
@@ -33,7 +34,7 @@ POOLED, ALL = "pooled", "all"
 
 @dataclass(frozen=True, slots=True)
 class SpottedVideo:
-    """One video: its annotation, and what was spotted in it."""
+    """One video with its annotated and its spotted intervals."""
 
     corpus: str
     subject: str
@@ -49,7 +50,7 @@ class SpottedVideo:
 
 @dataclass(frozen=True, slots=True)
 class SpottingCounts:
-    """How many labels and predictions there are, and how many of them meet."""
+    """Numbers of labels, predictions and matches."""
 
     labels: int = 0
     predictions: int = 0
@@ -58,12 +59,12 @@ class SpottingCounts:
 
     @property
     def precision(self) -> float:
-        """Hits by predictions, as the organisers count; above 1 where predictions find two labels each."""
+        """Hits per prediction, as the organisers count; above 1 if predictions find two labels each."""
         return self.hits / self.predictions if self.predictions else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the labels that was found."""
+        """The share of the labels that were found."""
         return self.hits / self.labels if self.labels else 0.0
 
     @property
@@ -73,7 +74,7 @@ class SpottingCounts:
 
     @property
     def f1_one_to_one(self) -> float:
-        """The same with disjoint pairs."""
+        """F1 with disjoint pairs."""
         return self._f1(self.pairs)
 
     def _f1(self, hits: int) -> float:
@@ -81,60 +82,49 @@ class SpottingCounts:
         return 2 * hits / total if total else 0.0
 
 
-def overlap(one: Interval, other: Interval) -> tuple[int, int]:
-    """Frames that both intervals share, and frames from the first to the last of both.
-
-    >>> overlap(Interval("v", "s", "micro", 1, None, 10), Interval("v", "s", "micro", 6, None, 15))
-    (5, 15)
-    """
-    shared = min(one.offset, other.offset) - max(one.onset, other.onset) + 1
-    return max(shared, 0), max(one.offset, other.offset) - min(one.onset, other.onset) + 1
-
-
 def matches(one: Interval, other: Interval) -> bool:
-    """Whether two intervals are of one kind and overlap by half; whole numbers, so that a half is exact."""
-    shared, union = overlap(one, other)
-    return one.kind == other.kind and shared > 0 and 2 * shared >= union
+    """Whether two intervals are of one kind and overlap by half."""
+    return one.kind == other.kind and _overlap(one, other) >= OVERLAP
 
 
 def best_match(label: Interval, predictions: Iterable[Interval]) -> Interval | None:
-    """The prediction that overlaps a label most (of equals the first), `None` where none does by half."""
-
-    def how_well(each: Interval) -> float:
-        shared, union = overlap(label, each)
-        return shared / union
-
+    """The prediction that overlaps a label most (the first if equal), or None if none overlaps it by half."""
     ordered = sorted(predictions, key=lambda each: (each.onset, each.offset))
-    return max((each for each in ordered if matches(label, each)), key=how_well, default=None)
+    matching = [each for each in ordered if matches(label, each)]
+    return max(matching, key=lambda each: _overlap(label, each), default=None)
+
+
+def _overlap(one: Interval, other: Interval) -> float:
+    return overlap((one.onset, one.offset), (other.onset, other.offset))
 
 
 def count_pairs(labels: Sequence[Interval], predictions: Sequence[Interval]) -> int:
-    """The greatest number of labels that can each have a prediction of their own."""
+    """The size of a maximum matching of labels and predictions."""
     near = [[place for place, each in enumerate(predictions) if matches(label, each)] for label in labels]
-    taken: dict[int, int] = {}  # prediction: label
+    partners: dict[int, int] = {}  # prediction: label
 
-    def find_place(label: int, tried: set[int]) -> bool:
+    def find_partner(label: int, tried: set[int]) -> bool:
         for place in near[label]:
             if place not in tried:
                 tried.add(place)
-                if place not in taken or find_place(taken[place], tried):
-                    taken[place] = label
+                if place not in partners or find_partner(partners[place], tried):
+                    partners[place] = label
                     return True
         return False
 
-    return sum(find_place(label, set()) for label in range(len(labels)))
+    return sum(find_partner(label, set()) for label in range(len(labels)))
 
 
 def count(labels: Iterable[Interval], predictions: Iterable[Interval], kind: Kind) -> SpottingCounts:
     """The counts of one kind in one video."""
-    wanted = [each for each in labels if each.kind == kind]
-    spotted = [each for each in predictions if each.kind == kind]
-    hits = sum(any(matches(label, each) for each in spotted) for label in wanted)
-    return SpottingCounts(len(wanted), len(spotted), hits, count_pairs(wanted, spotted))
+    labels = [each for each in labels if each.kind == kind]
+    predictions = [each for each in predictions if each.kind == kind]
+    hits = sum(any(matches(label, each) for each in predictions) for label in labels)
+    return SpottingCounts(len(labels), len(predictions), hits, count_pairs(labels, predictions))
 
 
 def three_class(emotion: str) -> str:
-    """Negative, positive or surprise, or others: whatever the corpus calls it.
+    """The class of an emotion word of any corpus: negative, positive, surprise or others.
 
     >>> [three_class(word) for word in ("Disgust", "happy", "surprise", "negative", "repression", "")]
     ['negative', 'positive', 'surprise', 'negative', 'others', 'others']
@@ -147,7 +137,7 @@ def three_class(emotion: str) -> str:
 
 
 def classes_found(videos: Iterable[SpottedVideo]) -> list[tuple[str, str]]:
-    """True and predicted class of every micro-expression that was found and whose true class is not others."""
+    """True and predicted class of every micro-expression that was found, unless its true class is others."""
     pairs = []
     for video in videos:
         for label in video.labels:
@@ -158,7 +148,7 @@ def classes_found(videos: Iterable[SpottedVideo]) -> list[tuple[str, str]]:
 
 
 def class_counts(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
-    """Counts (C, C + 1) by true class (rows) and prediction; the last column is what was predicted as others."""
+    """Counts (C, C + 1) by true class (rows) and predicted class; the last column is others."""
     columns = (*THREE, OTHERS)
     counts = np.zeros((len(THREE), len(columns)), np.int64)
     for truth, guess in pairs:
@@ -167,7 +157,7 @@ def class_counts(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
 
 
 def analysis(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Macro precision, macro recall and the F1 of the two, for counts (..., C, C + 1)."""
+    """Macro precision, macro recall and their harmonic mean, for counts (..., C, C + 1)."""
     right = np.diagonal(counts[..., : len(THREE)], axis1=-2, axis2=-1)
     precision = _ratio(right, counts[..., : len(THREE)].sum(-2)).mean(-1)
     recall = _ratio(right, counts.sum(-1)).mean(-1)
@@ -175,7 +165,7 @@ def analysis(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def score_spotting(videos: Sequence[SpottedVideo]) -> dict[str, Any]:
-    """Counts and scores of every corpus and of all of them pooled, with intervals over people, as plain values."""
+    """Counts and scores by corpus and pooled, with bootstrap intervals over people, as plain values."""
     corpora = sorted({video.corpus for video in videos})
     parts = {corpus: [video for video in videos if video.corpus == corpus] for corpus in corpora}
     return {
@@ -245,5 +235,5 @@ def _f1_of(counts: np.ndarray) -> np.ndarray:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The quotient, and 0 where the denominator is 0."""
+    """The quotient, or 0 where the denominator is 0."""
     return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)

@@ -1,12 +1,12 @@
-"""A folder of spotted videos: it knows which videos are done; an interruption costs the running ones only.
+"""A folder of spotted videos that records which videos are done; an interruption costs only the running ones.
 
-    SPOTTED/config.toml      how it was spotted
-    SPOTTED/annotation.csv   every video, with the corpus's own intervals where it is annotated
-    SPOTTED/videos/*.json    one entry of `epir.core.store` per video, written when it is done
-    SPOTTED/intervals.csv    everything that was spotted, in the form of annotation.csv and with further columns
-    SPOTTED/failed.csv       videos that could not be read, and why; the same command tries them again
+    SPOTTED/config.toml      the settings of spotting
+    SPOTTED/annotation.csv   every video, with the annotated intervals of its corpus if it has any
+    SPOTTED/videos/*.json    one entry of `epir.core.store` per finished video
+    SPOTTED/intervals.csv    all spotted intervals, in the format of annotation.csv with more columns
+    SPOTTED/failed.csv       videos that could not be read, and why; the same command retries them
 
-Frames are counted as in `epir.datasets.intervals`; both ends belong to an interval.
+Frames are counted as in `epir.datasets.intervals`; intervals include both ends.
 """
 
 import shutil
@@ -23,31 +23,39 @@ from epir.core.output import SPOTTED, check_folder, check_place, locked, mark, r
 from epir.core.store import Store, file_identity
 from epir.core.words import counted
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
+from epir.spotting.decision import Sensitivity
 from epir.spotting.megc.scores import SpottedVideo
 from epir.spotting.megc.submission import SubmittedInterval, name_video
-from epir.spotting.settings import Sensitivity
 
 CONFIG, ANNOTATION, VIDEOS, INTERVALS, FAILED = "config.toml", "annotation.csv", "videos", "intervals.csv", "failed.csv"
-FURTHER = ("onset_s", "apex_s", "offset_s", "probability", "strength", "region", "score")  # columns of intervals.csv
+MORE_COLUMNS = (
+    "onset_s",
+    "apex_s",
+    "offset_s",
+    "probability",
+    "strength",
+    "region",
+    "score",
+)  # columns of intervals.csv
 FAILED_COLUMNS = ("corpus", "subject", "video", "problem", "fix")
-PLAIN = "videos"  # the corpus of videos that were named one by one
+PLAIN = "videos"  # the corpus name of videos given by path
 RESUME = "run the same command to resume"
 VERSION = 2  # of the entries in videos/
 
 
 @dataclass(frozen=True)
 class SpotSettings:
-    """How videos are spotted: what must be equal for a folder to be resumed."""
+    """The settings that must be equal to resume a folder."""
 
-    weights: str  # digest of the model's weights, which give the classes
+    weights: str  # digest of the weights of the model that classifies
     sensitivity: Sensitivity = "normal"
-    detector: str = ""  # the model's own
-    fps: float = 0.0  # frames a second; 0 takes those of the corpus or of the file
+    detector: str = ""  # empty for that of the model
+    fps: float = 0.0  # frames a second; 0 for that of the corpus or the file
 
 
 @dataclass(frozen=True)
 class Spotted:
-    """One interval with what is known of it; `emotion`, `score` and `probability` are of micro-expressions."""
+    """One spotted interval; only micro-expressions have `emotion`, `score` and `probability`."""
 
     kind: Kind
     onset: int
@@ -60,12 +68,12 @@ class Spotted:
     region: str
     emotion: str = ""  # the class with the highest score
     score: float | None = None
-    probability: float | None = None  # of being a micro-expression at all
+    probability: float | None = None  # that it is a micro-expression
 
 
 @dataclass(frozen=True)
 class VideoRecord:
-    """A video by its names."""
+    """The names of a video."""
 
     corpus: str
     subject: str
@@ -73,7 +81,7 @@ class VideoRecord:
 
     @property
     def key(self) -> str:
-        """The video's name among all corpora."""
+        """The video's unique name across corpora."""
         return f"{self.corpus}/{self.subject}/{self.video}"
 
 
@@ -86,7 +94,7 @@ class SpottedRecord(VideoRecord):
     warnings: tuple[str, ...] = ()
 
     def as_intervals(self) -> tuple[Interval, ...]:
-        """The intervals in the form of an annotation."""
+        """The intervals as annotations."""
         return in_order(
             Interval(self.video, self.subject, each.kind, each.onset, each.apex, each.offset, each.emotion)
             for each in self.intervals
@@ -105,12 +113,12 @@ class FailedVideo(VideoRecord):
 def open_spotted(
     folder: str | Path, settings: SpotSettings, *, force: bool = False, inputs: Iterable[str | Path] = ()
 ) -> Iterator["SpottedStore"]:
-    """The folder to write to, locked for this process; one that was spotted in another way is refused."""
+    """Open a folder for writing and lock it; raises an error if its settings differ."""
     folder = Path(folder)
     check_folder(resolved(folder), SPOTTED, force=True, inputs=inputs)
     check_place(resolved(folder) / CONFIG)
     with locked(folder):
-        if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
+        if force or not (folder / CONFIG).exists():  # a killed --force leaves a folder without settings
             _clear(folder)
         mark(folder, SPOTTED)
         if not (folder / CONFIG).exists():
@@ -131,16 +139,16 @@ class SpottedStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._entries = _entries(folder)
-        self._identities: dict[str, str] = {}  # of the videos of this call, taken before they are read
+        self._identities: dict[str, str] = {}  # of the videos of this call, computed before they are read
 
     def add_videos(self, videos: Sequence[LongVideo]) -> None:
-        """Note which videos there are, with their annotation; those of earlier calls stay."""
+        """Add videos with their annotation to annotation.csv; those of earlier calls stay."""
         known = {video.key: video for video in self._annotation()}
         known |= {video.key: video for video in videos}
         write_intervals(self.folder / ANNOTATION, known.values())
 
     def missing(self, videos: Sequence[LongVideo]) -> list[LongVideo]:
-        """Those that are not done yet, or have changed since; what was spotted in these before is discarded."""
+        """The videos that are not done, or have changed since; the old entries of the latter are discarded."""
         self._identities |= {video.key: _identity(video) for video in videos}
         stale = self._entries.stale
         missing = [video for video in videos if self._entries.get(video.key, self._identities[video.key]) is None]
@@ -151,22 +159,22 @@ class SpottedStore:
         return missing
 
     def add(self, record: SpottedRecord) -> None:
-        """Write what was spotted in one video, in one step."""
+        """Write the entry of one video atomically."""
         self._entries.put(record.key, self._identities[record.key], asdict(record))
 
     def finish(self, failed: Sequence[FailedVideo]) -> None:
-        """Write all intervals into one file, and the list of failures."""
+        """Write intervals.csv and failed.csv."""
         videos = self._annotation()
         records = {video.key: entry for video in videos if (entry := self._entries.get(video.key, None)) is not None}
         self._entries.warn_if_stale("left out; spot these videos again")
-        for key in self._entries.stale:  # of videos that are no input of this call
+        for key in self._entries.stale:  # of videos that are not inputs of this call
             self._entries.discard(key)
-        lasting = {each.key: each for each in read_failed(self.folder)}
-        lasting |= {each.key: each for each in failed}
-        rows = [asdict(each) for each in lasting.values() if each.key not in records]
+        failures = {each.key: each for each in read_failed(self.folder)}
+        failures |= {each.key: each for each in failed}
+        rows = [asdict(each) for each in failures.values() if each.key not in records]
         write_text(self.folder / FAILED, _csv(FAILED_COLUMNS, rows))
         intervals = {key: _record(entry.content).intervals for key, entry in records.items()}
-        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *FURTHER), _interval_rows(videos, intervals)))
+        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *MORE_COLUMNS), _interval_rows(videos, intervals)))
 
     def _annotation(self) -> list[LongVideo]:
         path = self.folder / ANNOTATION
@@ -179,7 +187,7 @@ def record_path(folder: Path, key: str) -> Path:
 
 
 def read_record(folder: Path, key: str) -> SpottedRecord:
-    """What was spotted in one video; refuses an entry that was edited, or belongs to other settings."""
+    """Read the entry of one video; raises an error if it was edited or belongs to other settings."""
     entries = _entries(folder)
     entry = entries.get(key, None)
     if entry is None:
@@ -193,7 +201,7 @@ def _entries(folder: Path) -> Store:
 
 
 def _identity(video: LongVideo) -> str:
-    """Changes with the video, and with what the corpus says about its frames."""
+    """A digest that changes with the video file and with the corpus's frame rate and numbering."""
     return digest([str(video.path), file_identity(video.path), video.fps, video.first])
 
 
@@ -212,17 +220,17 @@ def read_failed(folder: Path) -> tuple[FailedVideo, ...]:
 
 
 def failure(video: LongVideo, error: EpirError) -> FailedVideo:
-    """The video that `error` stopped."""
+    """The record of a video that failed with `error`."""
     problem, fix = (" ".join(text.split()) for text in (error.problem, error.fix))
     return FailedVideo(video.corpus, video.subject, video.name, problem, fix)
 
 
 def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tuple[list[SpottedVideo], list[str]]:
-    """Every video of a finished folder with its labels, and words about it; a failed video has no predictions.
+    """Every video of a finished folder with its labels, and notes; a failed video has no predictions.
 
-    `annotation` is another list of intervals to compare with, in the form of `annotation.csv`.
+    `annotation` is another list of intervals to compare with, in the format of `annotation.csv`.
     """
-    folder, words = Path(folder), []
+    folder, notes = Path(folder), []
     videos, failed = _finished(folder)
     if annotation is not None:
         videos = _with_labels(videos, read_intervals(Path(annotation), corpus=PLAIN), Path(annotation))
@@ -233,22 +241,22 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
         )
     scored = []
     for video in videos:
-        done = () if video.key in failed else read_record(folder, video.key).as_intervals()
-        scored.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, done))
+        predictions = () if video.key in failed else read_record(folder, video.key).as_intervals()
+        scored.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, predictions))
     if failed:
-        words.append(
+        notes.append(
             f"{len(failed)} of {counted(len(videos), 'video')} could not be spotted and count as without predictions."
         )
-    return scored, words
+    return scored, notes
 
 
-def weights_digest(folder: str | Path) -> str:
-    """The digest of the weights that gave the classes."""
+def spotted_weights(folder: str | Path) -> str:
+    """The digest of the weights that classified the videos of a folder."""
     return _read_settings(Path(folder)).weights
 
 
 def check_distinct(folders: Sequence[Path]) -> None:
-    """Raise an error if two folders share a video: it would count twice."""
+    """Raise an error if two folders share a video, which would count twice."""
     seen: dict[str, Path] = {}
     for folder in folders:
         for video in _finished(folder)[0]:
@@ -259,20 +267,20 @@ def check_distinct(folders: Sequence[Path]) -> None:
 
 
 def to_submit(folder: str | Path) -> Iterator[SubmittedInterval]:
-    """Every spotted interval of a finished folder, named and counted as the challenges do."""
+    """Every spotted interval of a finished folder, with the names and frame numbers of the challenges."""
     folder = Path(folder)
     videos, failed = _finished(folder)
     for video in videos:
         names = name_video(video.name) if video.corpus == PLAIN else name_video(video.name, video.subject, video.corpus)
         if video.key in failed:
             continue
-        shift = 1 if video.first == 0 else 0  # the files of some copies are counted from 0
+        shift = 1 if video.first == 0 else 0  # some copies of a corpus count frames from 0
         for each in read_record(folder, video.key).intervals:
             yield SubmittedInterval(*names, each.kind, each.onset + shift, each.offset + shift, each.emotion)
 
 
 def _finished(folder: Path) -> tuple[list[LongVideo], set[str]]:
-    """The videos of a folder, and the keys of those that failed; refuses one that is not finished."""
+    """The videos of a folder and the keys of those that failed; raises an error if it is not finished."""
     if not (folder / CONFIG).exists() or not (folder / ANNOTATION).exists():
         raise RunError(f"{folder} holds no spotted videos", fix="check the path, or create it with epir spot")
     videos = read_intervals(folder / ANNOTATION, corpus=PLAIN)
@@ -287,13 +295,13 @@ def _finished(folder: Path) -> tuple[list[LongVideo], set[str]]:
 
 
 def _with_labels(videos: Sequence[LongVideo], labelled: Sequence[LongVideo], path: Path) -> list[LongVideo]:
-    """The videos with labels of another list, by name; those that it lacks have none."""
+    """The videos with the labels of another list, matched by name."""
     by_name = {video.name: video for video in labelled}
     names = {video.name for video in videos}
     if not names & by_name.keys():
         raise ConfigError(
             f"{path} and the spotted videos have no video in common",
-            fix=f"name videos as they were spotted, for example {min(names)}",
+            fix=f"use the names of the spotted videos, for example {min(names)}",
         )
     return [by_name.get(video.name, video) for video in videos]
 
@@ -325,11 +333,11 @@ def _read_settings(folder: Path) -> SpotSettings:
     try:
         return read_toml(SpotSettings, folder / CONFIG)
     except (ConfigError, TypeError):
-        raise RunError(f"{folder} is no folder of spotted videos", fix="choose another folder with --out") from None
+        raise RunError(f"{folder} is not a folder of spotted videos", fix="choose another folder with --out") from None
 
 
 def _clear(folder: Path) -> None:
-    """Empty a folder of spotted videos, its settings first."""
+    """Empty a folder of spotted videos; the settings are removed first."""
     for name in (CONFIG, ANNOTATION, INTERVALS, FAILED):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / VIDEOS, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Intervals -> the files that the MEGC challenges of 2022 to 2025 take.
+"""Write intervals as submission files of the MEGC challenges of 2022 to 2025.
 
 | challenge | columns | types |
 |---|---|---|
@@ -6,9 +6,10 @@
 | `2023`, `2024` (spotting) | vid,onset,offset,type | me, mae |
 | `2024-str`, `2025` (spot, then recognise) | subject,video,onset,offset,emotion | micro-expressions of three classes |
 
-Each takes one file per corpus, `cas_pred.csv` and `samm_pred.csv`, with frames counted from 1. The organisers published
-the order of the columns of the last format, not the spelling of its header. In 2024 it was run on CAS(ME)^2 and SAMM-LV
-with subjects as plain numbers (1 to 22 as in the sheet of CAS(ME)^2, 6 for SAMM's 006), in 2025 on unseen videos.
+Each challenge takes one file per corpus, `cas_pred.csv` and `samm_pred.csv`, with frames counted from 1. For the last
+format, the organisers published the order of the columns but not the header. In 2024 they used it for CAS(ME)^2 and
+SAMM-LV with subjects as plain numbers (1 to 22 as in the sheet of CAS(ME)^2, 6 for SAMM's 006), in 2025 for unseen
+videos.
 """
 
 import re
@@ -39,7 +40,7 @@ CHALLENGES = (*SPOTTING_HEADERS, *RECOGNITION)
 
 @dataclass(frozen=True, slots=True)
 class SubmittedInterval:
-    """One interval of one video; frames are counted from 1, both ends included."""
+    """One interval of a video; frames are counted from 1, both ends included."""
 
     corpus: Corpus
     subject: str  # 001, dzw
@@ -53,17 +54,17 @@ class SubmittedInterval:
         if not 1 <= self.onset <= self.offset:
             raise EpirError(
                 f"{self.vid}: an interval cannot go from frame {self.onset} to {self.offset}",
-                fix="count frames from 1, and end an interval at or after its onset",
+                fix="count frames from 1, and end intervals at or after their onset",
             )
 
     @property
     def vid(self) -> str:
-        """The name of the video where there is no column for the subject: `001_2`, `dzw_a1`."""
+        """The name of the video in formats without a column for the subject: `001_2`, `dzw_a1`."""
         return self.video if self.video.startswith(f"{self.subject}_") else f"{self.subject}_{self.video}"
 
 
 def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, str, str]:
-    """Corpus, subject and video as the challenges call them, from the name of a file or folder.
+    """Corpus, subject and video as the challenges name them, from the name of a file or folder.
 
     >>> name_video("001_2"), name_video("dzw_a1"), name_video("a1", "dzw", "casme3-lv")
     (('samm', '001', '001_2'), ('cas', 'dzw', 'a1'), ('cas', 'dzw', 'a1'))
@@ -74,7 +75,7 @@ def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, 
     if not subject and not rest:
         raise EpirError(
             f"the name {name!r} does not say whose video it is",
-            fix="call videos as the challenge does: 001_2 (SAMM), dzw_a1 (CAS)",
+            fix="name videos as the challenge does: 001_2 (SAMM), dzw_a1 (CAS)",
         )
     if is_samm:
         return "samm", subject or prefix, name
@@ -83,9 +84,9 @@ def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, 
 
 
 def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> dict[str, str]:
-    """The content of both files by name; a corpus without intervals has its header alone.
+    """The content of both files by name; without intervals, a file has only its header.
 
-    Rows are ordered by video and onset. Spot-then-recognise takes micro-expressions of the three classes only.
+    Rows are sorted by video and onset. Spot-then-recognise takes only micro-expressions of the three classes.
     """
     check_known(challenge, CHALLENGES, what="challenge")
     rows = sorted(intervals, key=lambda each: (each.vid, each.onset, each.offset, each.kind))
@@ -115,6 +116,6 @@ def _recognised(each: SubmittedInterval, *, plain: bool) -> tuple[object, ...]:
 
 
 def _sheet_subject(folder: str) -> str:
-    """The number that the sheet of CAS(ME)^2 gives to the person of a folder: 1 for `s15`."""
+    """The number of a folder's person in the sheet of CAS(ME)^2: 1 for `s15`."""
     number = subject_number(folder)
     return str(SUBJECTS.index(number) + 1) if number in SUBJECTS else folder

@@ -1,6 +1,6 @@
-"""Tables of spotting: hits and F1 by corpus and kind, STRS with its parts, and published scores beside them.
+"""Tables of spotting: hits and F1 by corpus and kind, STRS with its parts, and published scores for comparison.
 
-The lists of published scores say for each number where it was read, and how it was obtained where that is known.
+The lists of published scores give the source of each number, and how it was obtained if that is known.
 """
 
 import csv
@@ -25,7 +25,7 @@ LONG_CORPORA: Final = {
     POOLED: "pooled",
 }
 RULE_NOTE = (
-    "F1 by the organisers' rule: a label is a hit if one prediction overlaps it by half (both ends included), so a "
+    "F1 by the organisers' rule: a label is a hit if a prediction overlaps it by half (both ends included), so a "
     "prediction may find two; pairs and one-to-one F1 let each prediction find one. All and pooled are sums, not means."
 )
 INTERVAL_NOTE = f"Interval: {LEVEL}, bootstrap over people."
@@ -33,7 +33,7 @@ STRS_NOTE = (
     "STRS = F1 of spotting micro-expressions × F1 of their classes. Classes: hits whose true class is negative, "
     "positive or surprise; precision and recall are means over these three."
 )
-WEIGHTS_NOTE = "Weights that are not the shipped ones: strict only if they were trained without these people."
+WEIGHTS_NOTE = "Weights other than the shipped ones: strict only if they were trained without these people."
 PUBLISHED_NOTE = (
     "Published numbers follow at least five matching rules and differ in how missing offsets are filled; they are "
     "not comparable to the third digit."
@@ -43,14 +43,14 @@ PUBLISHED_NOTE = (
 def spotting_tables(
     scores: Mapping[str, Any], *, notes: Sequence[str] = (), weights: Sequence[str] = (SHIPPED,)
 ) -> list[Table]:
-    """What was found, STRS, and the published scores of these corpora; `weights` name those that gave the classes."""
+    """Tables of spotting, of STRS and of published scores; `weights` names those that classified the movements."""
     tables = [found_table(scores, notes), strs_table(scores, weights)]
     published = published_table(list(scores["corpora"]))
     return [*tables, published] if published.rows else tables
 
 
 def found_table(scores: Mapping[str, Any], notes: Sequence[str] = ()) -> Table:
-    """One row for each corpus and kind."""
+    """Counts and F1, one row per corpus and kind."""
     columns = (
         Column("corpus"),
         Column("kind"),
@@ -116,9 +116,9 @@ def strs_table(scores: Mapping[str, Any], weights: Sequence[str] = (SHIPPED,)) -
 
 
 def published_table(corpora: Sequence[str]) -> Table:
-    """The published F1 of these corpora; pooled where both classic corpora are there."""
-    wanted = [*corpora, *([POOLED] if {"casme-sq", "samm-lv"} <= set(corpora) else [])]
-    chosen = [each for each in load("published_spotting.csv") if each["corpus"] in wanted]
+    """The published F1 of these corpora, and the pooled F1 if both CAS(ME)^2 and SAMM-LV are among them."""
+    parts = [*corpora, *([POOLED] if {"casme-sq", "samm-lv"} <= set(corpora) else [])]
+    chosen = [each for each in load("published_spotting.csv") if each["corpus"] in parts]
     columns = (
         Column("method"),
         Column("corpus"),
@@ -143,24 +143,24 @@ def published_table(corpora: Sequence[str]) -> Table:
 
 @cache
 def load(name: str) -> tuple[dict[str, str], ...]:
-    """The rows of a list of published scores; the texts keep the digits of the page."""
+    """The rows of a list of published scores; numbers are text, with the digits of the publication."""
     text = (files("epir.spotting.megc") / name).read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
 def _remarks(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Where published numbers were read, and what there is to know about each."""
+    """Notes on the sources of published numbers, and on single numbers."""
     sources = list(dict.fromkeys(each["source"] for each in rows))
     notes = dict.fromkeys(f"{each['method']}, published: {each['note']}." for each in rows if each["note"])
     return [*([f"Published numbers from: {'; '.join(sources)}."] if sources else []), *notes]
 
 
 def corpus_name(name: str) -> str:
-    """A corpus of long videos as its authors write it."""
+    """The name of a corpus of long videos as its authors write it."""
     return LONG_CORPORA.get(name, name)
 
 
 def _parts(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Every corpus, and all of them pooled where there are several."""
+    """Every corpus, and all of them pooled if there are several."""
     parts = list(scores["corpora"].items())
     return [*parts, (POOLED, scores[POOLED])] if len(parts) > 1 else parts

@@ -1,13 +1,13 @@
-"""Eyes: the opening between the lids, the balls beneath it, lashes and folds around it.
+"""Eyes: the opening between the lids, the eyeballs, and the lashes and folds around them.
 
-The balls are a layer of their own below the face, which has a hole at each eye: so a lid can close over an eye.
+The eyeballs are a separate layer below the face, which has a hole at each eye, so that the lids can close over them.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, bump, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, gaussian, ramp, ridge
 from epir.synthetic.drawing.relief import Light, linear, to_display
 from epir.synthetic.identity import Geometry, Looks
 
@@ -18,7 +18,7 @@ LOWER_LID = 0.98
 
 @dataclass(frozen=True)
 class Lids:
-    """The edges of the lids at each column; `a` is the distance from the midline."""
+    """The edges of the lids; `a` is the distance from the midline."""
 
     inner: float
     outer: float
@@ -50,12 +50,12 @@ class Lids:
         )
 
     def upper(self, a: np.ndarray) -> np.ndarray:
-        """Where the upper lid ends."""
+        """The lower edge of the upper lid."""
         t = self.place(a)
         return self.base(a) - np.float32(self.upper_height + 0.22) * _arch(t, 0.86, 0.72)
 
     def lower(self, a: np.ndarray) -> np.ndarray:
-        """Where the lower lid begins."""
+        """The upper edge of the lower lid."""
         t = self.place(a)
         return self.base(a) + np.float32(self.lower_height - 0.22) * _arch(t, 1.25, 0.85)
 
@@ -65,7 +65,7 @@ def _arch(t: np.ndarray, skew: float, round_: float) -> np.ndarray:
 
 
 def eye_opening(canvas: Canvas, lids: Lids) -> np.ndarray:
-    """How much of each pixel the opening between the lids covers."""  # (H, W)
+    """The coverage (H, W) of each pixel by the opening between the lids."""
     a, y = np.abs(canvas.x), canvas.y
     gap = np.maximum(lids.upper(a) - y, y - lids.lower(a))
     beyond = np.maximum(lids.inner - a, a - lids.outer)
@@ -73,7 +73,7 @@ def eye_opening(canvas: Canvas, lids: Lids) -> np.ndarray:
 
 
 def draw_balls(canvas: Canvas, g: Geometry, looks: Looks, light: Light, random: np.random.Generator) -> np.ndarray:
-    """Both eyeballs as a layer, premultiplied; they look straight ahead."""  # (H, W, 4)
+    """Both eyeballs, looking straight ahead, as a premultiplied layer (H, W, 4)."""
     layer = np.zeros((canvas.height, canvas.width, 4), np.float32)
     for side in (-1, 1):
         _draw_ball(layer, canvas, side, g, looks, light, random)
@@ -88,14 +88,14 @@ def _draw_ball(
     x, y = canvas.x[:, columns] - np.float32(side * g.eye_x), canvas.y[rows] - np.float32(g.eye_y - 0.06)
     if x.size == 0 or y.size == 0:
         return
-    toed = x + np.float32(side * 0.12)  # the eyes meet at the camera
+    toed = x + np.float32(side * 0.12)  # the eyes converge on the camera
     radius = np.hypot(toed, y)
     turn = np.arctan2(y, toed)
     ball = np.clip(1 - (x / np.float32(4.3)) ** 2 - (y / np.float32(3.6)) ** 2, 0, 1) ** np.float32(0.5)
     veins = 1 - 0.10 * ramp(np.abs(x), 1.5, 3.2)
     white = linear((0.90, 0.87, 0.845)) * (0.35 + 0.62 * ball)[..., None]
     white = white * np.stack([np.ones_like(veins), veins, veins], axis=-1)
-    pink = bump(x, y, (-side * (g.eye_half - 0.15), 0.35), (0.42, 0.36))
+    pink = gaussian(x, y, (-side * (g.eye_half - 0.15), 0.35), (0.42, 0.36))
     white = white * (1 - pink[..., None] * np.array([0.12, 0.50, 0.45], dtype=np.float32))
 
     texture = random.standard_normal(64).astype(np.float32)
@@ -112,7 +112,7 @@ def _draw_ball(
     colour = colour * light.colour * np.float32(0.98 - 0.25 * looks.tone)
     spot = (0.48 * np.sign(light.key[0]), -0.52)
     glint = canvas.cover(np.hypot(x - np.float32(spot[0]), (y - np.float32(spot[1])) * 0.9) - 0.24, 0.10)
-    glint = glint + 0.16 * bump(x, y, (-spot[0] * 0.9, 0.55), (0.5, 0.3))
+    glint = glint + 0.16 * gaussian(x, y, (-spot[0] * 0.9, 0.55), (0.5, 0.3))
     colour = colour + 0.95 * glint[..., None]
     alpha = ramp(np.maximum(np.abs(x) / 4.2, np.abs(y) / 2.9), 1.0, 0.93)[..., None]
     layer[rows, columns, :3] = to_display(colour) * alpha
@@ -124,7 +124,7 @@ def _window(start: float, end: float, size: int) -> slice:
 
 
 def lid_height(canvas: Canvas, g: Geometry, lids: Lids, looks: Looks) -> np.ndarray:
-    """The folds of the lids as a height to add to the relief."""  # (H, W)
+    """The folds of the lids as a height (H, W) to add to the relief."""
     a, y = np.abs(canvas.x), canvas.y
     t = lids.place(a)
     reach = ramp(a, lids.inner - 0.3, lids.inner + 1.0) * ramp(a, lids.outer + 1.1, lids.outer - 0.6)
@@ -136,7 +136,7 @@ def lid_height(canvas: Canvas, g: Geometry, lids: Lids, looks: Looks) -> np.ndar
 
 
 def draw_lashes(canvas: Canvas, lids: Lids, looks: Looks) -> tuple[np.ndarray, np.ndarray]:
-    """Cover of the dark lash lines, and of the soft shadow that the upper lid throws on the eye."""  # (H, W) each
+    """Coverage of the lash lines, and of the shadow that the upper lid casts on the eye, (H, W) each."""
     a, y = np.abs(canvas.x), canvas.y
     t = lids.place(a)
     reach = ramp(a, lids.inner - 0.05, lids.inner + 0.8) * ramp(a, lids.outer + 0.55, lids.outer - 0.2)

@@ -1,29 +1,29 @@
-"""Hair, or a headscarf in its place.
+"""Hair or a headscarf.
 
-Hair is a cap above the hairline, curtains beside the face and a mass behind it; strands give it its texture.
+Hair is a cap above the hairline, curtains beside the face and a mass behind it, with a texture of strands.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, Curve, grain_along, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, Spline, grain_along, ramp, ridge
 from epir.synthetic.drawing.relief import Light, angles, around, distance_and_bound, linear, normals
 from epir.synthetic.identity import Geometry, Hair, Looks
 
 
 @dataclass(frozen=True)
 class Style:
-    """The measures of a hair style, in face units."""
+    """The dimensions of a hair style, in face units."""
 
     top: float = 1.6  # beyond the skull
     side: float = 0.8
-    burns: float = 7.0  # how far down the sideburns reach
-    fringe: float = 0.0  # how far the hair falls over the forehead
-    curtain: float = 0.0  # down to which height hair hangs beside the face; 0 = none
+    burns: float = 7.0  # y of the lower end of the sideburns
+    fringe: float = 0.0  # length of the fringe on the forehead
+    curtain: float = 0.0  # y of the lower end of hair beside the face; 0 = none
     width: float = 0.0  # of that hair, beyond the head
     rough: float = 0.25  # irregularity of every edge
-    thin: float = 0.55  # how gently the hairline begins
+    thin: float = 0.55  # softness of the hairline
     covers_ears: bool = False
 
 
@@ -46,7 +46,7 @@ class Coiffure:
     front: np.ndarray  # in front of the face
     back: np.ndarray  # behind head and neck
     colour: np.ndarray
-    shadow: np.ndarray  # thrown on the skin
+    shadow: np.ndarray  # cast on the skin
     covers_ears: bool
 
 
@@ -82,7 +82,7 @@ def hangs_behind(looks: Looks) -> bool:
 def _texture(
     canvas: Canvas, g: Geometry, looks: Looks, style: Style, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Light and dark of strands (or curls), and a finer one for the hairline."""
+    """The texture of strands or curls, and a finer one for the hairline."""
     across, along = _strands(canvas, g, looks, style)
     texture = random.standard_normal((256, 256)).astype(np.float32)
     wide, narrow = grain_along(texture, across, along, 2.6, 9.0), grain_along(texture, across + 77, along, 6.5, 5.0)
@@ -90,7 +90,7 @@ def _texture(
         curls = 1.1 - 1.5 * np.abs(canvas.noise(random, 0.75)) + 0.35 * canvas.noise(random, 0.3)
         return curls, canvas.noise(random, 0.4)
     streaks = 0.6 * wide + 0.4 * narrow
-    if looks.hair in ("fringe", "bob", "long"):  # at the crown strands are finer than a pixel
+    if looks.hair in ("fringe", "bob", "long"):  # strands at the crown are finer than a pixel
         streaks = streaks * ramp(canvas.y, g.top - style.top, g.top + 3.0)
     return streaks, grain_along(texture, across + 31, along, 4.2, 7.0)
 
@@ -120,13 +120,13 @@ def _cap(
     ragged: np.ndarray,
     fine: np.ndarray,
 ) -> np.ndarray:
-    """Cover of the hair on the skull, from the hairline outwards."""
+    """Coverage by the hair on the skull, from the hairline outwards."""
     angle = angles(canvas)
     side = ramp(np.abs(angle), 0.2, 1.5)
     beyond = (style.top * (1 - side) + style.side * side * ramp(canvas.y, 19, 9)) * looks.volume
     within = bound + beyond - radius + (1.0 if looks.hair == "curls" else 0.25) * ragged
     line = g.hairline + style.fringe
-    temple = max(0.3 * line + 0.4, line + 0.3)  # a fringe goes on level to the temples
+    temple = max(0.3 * line + 0.4, line + 0.3)  # a fringe continues level to the temples
     points = [(0.0, line), (5.2, line + 0.45), (9.4, 0.35 * line + 0.65 * temple), (12.0 * g.width, temple)]
     points += [(13.1 * g.width, max(3.8, temple + 2.5)), (13.7 * g.width, style.burns)]
     points += [(17.0 * g.width, style.burns + 4.5), (0.5, 47.0)]  # below the sideburns no hair
@@ -140,11 +140,11 @@ def _cap(
 def _curtains(
     canvas: Canvas, g: Geometry, looks: Looks, style: Style, ragged: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cover of the hair that hangs beside the face, and of that behind it."""
+    """Coverage by the hair beside the face, and by the hair behind it."""
     x, y, w, spread = np.abs(canvas.x), canvas.y, g.width, style.width * looks.volume
-    inner = Curve([-6, 0, 7, 14, 21, 28, 45], [w * v for v in (10.0, 12.2, 13.1, 12.6, 11.6, 10.6, 9.5)], level=False)
+    inner = Spline([-6, 0, 7, 14, 21, 28, 45], [w * v for v in (10.0, 12.2, 13.1, 12.6, 11.6, 10.6, 9.5)], level=False)
     edges = (14 * w + 1.6, 14.2 * w + 2.4, 14.2 * w + spread, 14 * w + spread + 0.4, 13.6 * w + spread, 13 * w + spread)
-    outer = Curve([-6, 0, 8, 18, 28, 45], list(edges))
+    outer = Spline([-6, 0, 8, 18, 28, 45], list(edges))
     end = style.curtain + 0.02 * x**2 * (-1 if style.curtain < 40 else 1) - y + ragged
     out = outer(y.ravel())[:, None] - x + 0.3 * ragged
     hang = np.minimum.reduce([x - inner(y.ravel())[:, None] + 0.3 * ragged, out, end, 0.9 * (y + 6) + 0 * x])
@@ -164,7 +164,7 @@ def _bun(canvas: Canvas, g: Geometry, looks: Looks) -> np.ndarray:
 def _lit(
     canvas: Canvas, looks: Looks, light: Light, style: Style, streaks: np.ndarray, relative: np.ndarray
 ) -> np.ndarray:
-    """The colour of lit hair; `relative` is 1 at its outline."""  # (H, W, 3)
+    """The colour (H, W, 3) of lit hair; `relative` is 1 at its outline."""
     ball = 11 * np.clip(1 - relative**2.2, 0.02, 1) ** 0.5
     normal = normals(canvas.blur(ball.astype(np.float32), 0.6), canvas.scale)
     facing = np.clip((normal @ light.key) * 0.75 + 0.35, 0.12, None)

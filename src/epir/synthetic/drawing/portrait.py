@@ -1,7 +1,7 @@
 """One person drawn in layers, from back to front: body, eyes, head (with a hole at each eye), glasses.
 
-The layers move differently: the body stays, the head turns, the skin of the head also moves with the expression, the
-eyes look around behind the lids, the glasses sit on the head. `moving.py` warps each of them once per frame.
+The layers move differently: the body is still, the head turns, the skin of the head also follows the expression, the
+eyes look around behind the lids, and the glasses sit on the head. `moving.py` warps each layer once per frame.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.core.seeds import generator
-from epir.synthetic.drawing.canvas import Canvas, Curve, bump, grain_along, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, Spline, gaussian, grain_along, ramp, ridge
 from epir.synthetic.drawing.eyes import Lids, draw_balls, draw_lashes, eye_opening, lid_height
 from epir.synthetic.drawing.hair import Coiffure, draw_hair, draw_scarf, hangs_behind
 from epir.synthetic.drawing.relief import (
@@ -28,19 +28,15 @@ from epir.synthetic.drawing.skin import fine_lines, gloss, nostrils, skin_albedo
 from epir.synthetic.identity import Geometry, Identity, Looks
 
 INK = np.array([0.07, 0.05, 0.045], dtype=np.float32)  # of lashes, as displayed
-SHOULDERS = Curve([0, 8, 14, 22, 27, 31, 36], [32.6, 33.2, 34.8, 36.8, 39.0, 43.5, 56.0], level=False)
-UPPER_LIP = Curve(
-    [0, 0.22, 0.5, 0.8, 1], [0.86, 1.04, 0.70, 0.27, 0.0], level=False
-)  # cupid's bow, from the middle to a corner
-LOWER_LIP = Curve([0, 0.3, 0.6, 0.85, 1], [1.0, 0.95, 0.68, 0.28, 0.0], level=False)
+SHOULDERS = Spline([0, 8, 14, 22, 27, 31, 36], [32.6, 33.2, 34.8, 36.8, 39.0, 43.5, 56.0], level=False)
+# Cupid's bow, from the middle to a corner.
+UPPER_LIP = Spline([0, 0.22, 0.5, 0.8, 1], [0.86, 1.04, 0.70, 0.27, 0.0], level=False)
+LOWER_LIP = Spline([0, 0.3, 0.6, 0.85, 1], [1.0, 0.95, 0.68, 0.28, 0.0], level=False)
 BROW_LENGTH = 8.3
-EAR_HEIGHT = 9.0  # of their centres, face units
-EAR_TINT = np.array([1.0, 0.80, 0.76], dtype=np.float32)  # than the face: light shines through
-GLASSES_FORMS = {
-    "round": (2.0, 4.5, 4.1),
-    "square": (5.0, 4.9, 3.3),
-    "oval": (2.6, 4.8, 3.2),
-}  # power, half width and height
+EAR_HEIGHT = 9.0  # y of their centres
+EAR_TINT = np.array([1.0, 0.80, 0.76], dtype=np.float32)  # relative to the face: light shines through
+# Power, half width and half height.
+GLASSES_FORMS = {"round": (2.0, 4.5, 4.1), "square": (5.0, 4.9, 3.3), "oval": (2.6, 4.8, 3.2)}
 OPAQUE = np.float32(0.97)
 
 
@@ -55,7 +51,7 @@ class Portrait:
     glasses: np.ndarray | None  # (H, W, 4)
 
     def flat(self) -> np.ndarray:
-        """All layers on top of each other: the neutral face."""  # (H, W, 3)
+        """The neutral face (H, W, 3): all layers composed."""
         picture = self.body
         for layer in (self.eyes, self.head, self.glasses):
             if layer is not None:
@@ -64,7 +60,7 @@ class Portrait:
 
 
 def draw_portrait(identity: Identity, canvas: Canvas) -> Portrait:
-    """A person on a canvas; the same person and canvas give the same picture."""
+    """Draw a person on a canvas; the same person and canvas give the same picture."""
     g, looks, seed = identity.geometry, identity.looks, identity.seed
     light = Light.of(looks)
     dress = draw_scarf if looks.hair == "scarf" else draw_hair
@@ -79,7 +75,7 @@ def draw_portrait(identity: Identity, canvas: Canvas) -> Portrait:
 
 
 def draw_head(canvas: Canvas, identity: Identity, light: Light, hair: Coiffure) -> np.ndarray:
-    """The head of this person as a layer, displayed values, premultiplied."""  # (H, W, 4)
+    """The head as a premultiplied layer (H, W, 4) of displayed values."""
     g, looks = identity.geometry, identity.looks
     skin, relief = _draw_skin(canvas, g, looks, light, identity.seed)
     shadow = (1 - 0.75 * hair.shadow)[..., None] ** np.array([0.85, 1.0, 1.05], np.float32)  # warm
@@ -87,7 +83,7 @@ def draw_head(canvas: Canvas, identity: Identity, light: Light, hair: Coiffure) 
 
 
 def _draw_skin(canvas: Canvas, g: Geometry, looks: Looks, light: Light, seed: int) -> tuple[np.ndarray, Relief]:
-    """Linear light from the skin with everything that grows on the face."""
+    """Linear light from the skin with brows and beard."""
     lips = model_lips(canvas, g)
     small = (
         lips.height + lid_height(canvas, g, Lids.of(g), looks) + fine_lines(canvas, g, looks, generator(seed, "lines"))
@@ -107,8 +103,8 @@ def _draw_skin(canvas: Canvas, g: Geometry, looks: Looks, light: Light, seed: in
 def _add_hair(
     canvas: Canvas, g: Geometry, looks: Looks, light: Light, skin: np.ndarray, cover: np.ndarray, hair: Coiffure
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Linear light from skin, ears and hair together, and what they cover."""
-    light_out = skin * cover[..., None]  # premultiplied, so that no skin shines through at the edge of the hair
+    """Linear light from skin, ears and hair, and their coverage."""
+    light_out = skin * cover[..., None]  # premultiplied, so that no skin shows at the edge of the hair
     if not hair.covers_ears:
         ears, ear_cover = draw_ears(canvas, g, looks, light)
         light_out += ears * (ear_cover * (1 - cover))[..., None]
@@ -119,14 +115,14 @@ def _add_hair(
 
 
 def _cut_eyes(canvas: Canvas, g: Geometry, looks: Looks, light_out: np.ndarray, cover: np.ndarray) -> np.ndarray:
-    """The layer: as displayed, with holes for the eyes, the shadow of the lids in them, and lashes at their edges."""
+    """The displayed layer with holes for the eyes, the shadow of the lids in them, and lashes at their edges."""
     lids = Lids.of(g)
     opening = eye_opening(canvas, lids)
     lashes, shadow = draw_lashes(canvas, lids, looks)
     head = np.empty((canvas.height, canvas.width, 4), np.float32)
     alpha = cover * (1 - opening)
     head[..., :3] = to_display(light_out) * alpha[..., None]
-    head[..., 3] = alpha + shadow * opening * (1 - alpha)  # the shadow is black: only the alpha grows
+    head[..., 3] = alpha + shadow * opening * (1 - alpha)  # the shadow is black, so only alpha changes
     head[..., :3] = lay(head[..., :3], INK, lashes)
     head[..., 3] = head[..., 3] * (1 - lashes) + lashes
     return head
@@ -135,7 +131,7 @@ def _cut_eyes(canvas: Canvas, g: Geometry, looks: Looks, light_out: np.ndarray, 
 def draw_body(
     canvas: Canvas, g: Geometry, looks: Looks, light: Light, hair: Coiffure, random: np.random.Generator
 ) -> np.ndarray:
-    """Everything behind the head, as displayed."""  # (H, W, 3)
+    """Everything behind the head, as displayed, (H, W, 3)."""
     picture = _background(canvas, looks, light, random)
     if looks.hair == "scarf":
         picture = lay(picture, hair.colour, hair.back)
@@ -150,13 +146,13 @@ def draw_body(
 
 
 def lay(below: np.ndarray, colour: np.ndarray, cover: np.ndarray) -> np.ndarray:
-    """The colour on top of what is below, where it covers it."""
+    """Alpha-blend a colour over the picture below."""
     return below * (1 - cover[..., None]) + colour * cover[..., None]
 
 
 def _background(canvas: Canvas, looks: Looks, light: Light, random: np.random.Generator) -> np.ndarray:
     x, y = canvas.x, canvas.y
-    glow = looks.background_glow * (2.2 * bump(x, y, (12 * np.sign(light.key[0]), -6), (26, 24)) - 0.6)
+    glow = looks.background_glow * (2.2 * gaussian(x, y, (12 * np.sign(light.key[0]), -6), (26, 24)) - 0.6)
     falloff = 1 - 0.00022 * (x**2 + (y - 6) ** 2)
     cloudy = 0.035 * canvas.noise(random, 14.0) + 0.02 * canvas.noise(random, 5.0)
     return linear(looks.background) * np.clip((1 + glow + cloudy) * falloff, 0.1, None)[..., None] * light.colour
@@ -165,14 +161,14 @@ def _background(canvas: Canvas, looks: Looks, light: Light, random: np.random.Ge
 def _neck(
     canvas: Canvas, g: Geometry, looks: Looks, light: Light, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Linear colour and cover of the neck."""
+    """Linear colour and coverage of the neck."""
     x, y, half = canvas.x, canvas.y, neck_half(canvas, g)
     across = np.clip(x / half, -1, 1)
     facing = across * light.key[0] + np.sqrt(1 - 0.9 * across**2) * light.key[2] * 0.95  # a column
     direct = np.clip((facing[..., None] + SCATTER) / (1 + SCATTER), 0, None)
     radius, bound = distance_and_bound(canvas, g)
     shade = 1 - 0.62 * ramp(radius - bound - 0.25 * x * np.sign(light.key[0]), 6.0, 0.5)  # of the chin
-    muscle = 0.08 * bump(np.abs(x), y, (5.2, 33), (1.0, 4.5)) - 0.10 * bump(np.abs(x), y, (2.6, 36), (1.5, 3.0))
+    muscle = 0.08 * gaussian(np.abs(x), y, (5.2, 33), (1.0, 4.5)) - 0.10 * gaussian(np.abs(x), y, (2.6, 36), (1.5, 3.0))
     mottle = np.exp(0.03 * canvas.noise(random, 0.6) + 0.03 * canvas.noise(random, 2.0) + muscle)
     warm = np.array([1.0, 0.93, 0.90], dtype=np.float32)
     colour = linear(skin_colour(looks)) * warm * (0.16 + 0.80 * direct) * (shade * mottle)[..., None] * light.colour
@@ -180,15 +176,15 @@ def _neck(
 
 
 def neck_half(canvas: Canvas, g: Geometry) -> np.ndarray:
-    """Half the width of the neck at each row."""  # (H, 1)
-    curve = Curve([15, 27, 33, 36.5, 40, 46], [10.2 * g.jaw, 9.2 * g.jaw, 9.2 * g.jaw, 10.4, 14.5, 23], level=False)
+    """Half the width of the neck at each row, (H, 1)."""
+    curve = Spline([15, 27, 33, 36.5, 40, 46], [10.2 * g.jaw, 9.2 * g.jaw, 9.2 * g.jaw, 10.4, 14.5, 23], level=False)
     return curve(canvas.y.ravel())[:, None]
 
 
 def draw_clothes(
     canvas: Canvas, g: Geometry, looks: Looks, light: Light, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Linear colour and cover of the clothes."""
+    """Linear colour and coverage of the clothes."""
     x, y = np.abs(canvas.x), canvas.y
     inside, seam = _cut(canvas, g, looks)
     lit = 0.55 + 0.40 * canvas.x / 30 * np.sign(light.key[0]) - 0.25 * ramp(x, 20, 32)
@@ -201,7 +197,7 @@ def draw_clothes(
 
 
 def _cut(canvas: Canvas, g: Geometry, looks: Looks) -> tuple[np.ndarray, np.ndarray]:
-    """How far inside the cloth a pixel lies, and the seam along its neckline."""
+    """The distance of each pixel inside the cloth, and the seam along the neckline."""
     x, y = np.abs(canvas.x), canvas.y
     cloth = y - SHOULDERS(x.ravel())[None, :]
     if looks.clothes == "turtleneck":
@@ -221,14 +217,14 @@ def _cut(canvas: Canvas, g: Geometry, looks: Looks) -> tuple[np.ndarray, np.ndar
 class Lips:
     """The lips on a canvas, each (H, W)."""
 
-    upper: np.ndarray  # cover
+    upper: np.ndarray  # coverage
     lower: np.ndarray
     line: np.ndarray  # the dark line between them
-    height: np.ndarray  # how far they stand out, face units
+    height: np.ndarray  # face units
 
 
 def model_lips(canvas: Canvas, g: Geometry) -> Lips:
-    """The closed lips of a face with this geometry."""
+    """Model the closed lips of a face with this geometry."""
     x, y = np.abs(canvas.x), canvas.y
     t = np.clip(x / np.float32(g.mouth_half), 0, 1)
     between = g.mouth_y - g.mouth_curve * t**2 + 0.10 * np.cos(np.pi * t * 2.2) * (1 - t)  # (1, W)
@@ -245,12 +241,12 @@ def model_lips(canvas: Canvas, g: Geometry) -> Lips:
         np.pi * down**0.8
     ) * LOWER_LIP(t)
     rim = 0.10 * np.exp(-0.5 * ((y - top + 0.1) / np.float32(0.18)) ** 2) * within
-    corner = bump(x, y, (g.mouth_half + 0.05, g.mouth_y - g.mouth_curve), (0.45, 0.32))
+    corner = gaussian(x, y, (g.mouth_half + 0.05, g.mouth_y - g.mouth_curve), (0.45, 0.32))
     return Lips(upper, lower, np.clip(line + 0.55 * corner, 0, 1), swell + rim - 0.32 * line)
 
 
 def tint_lips(canvas: Canvas, lips: Lips, looks: Looks, random: np.random.Generator) -> np.ndarray:
-    """What the albedo of skin is multiplied with at the lips."""  # (H, W, 3)
+    """The factor (H, W, 3) by which lips tint the albedo of skin."""
     x, y = canvas.x, canvas.y
     red = np.array([0.12, 0.72, 0.60], dtype=np.float32) * np.float32(0.80 - 0.30 * looks.tone + 0.75 * looks.lips)
     red = red + np.array([0.16, 0.10, 0.10], dtype=np.float32)
@@ -261,7 +257,7 @@ def tint_lips(canvas: Canvas, lips: Lips, looks: Looks, random: np.random.Genera
 
 
 def draw_brows(canvas: Canvas, g: Geometry, looks: Looks, random: np.random.Generator) -> np.ndarray:
-    """How densely brow hair covers each pixel."""  # (H, W)
+    """The density (H, W) of brow hair."""
     a, y = np.abs(canvas.x), canvas.y
     inner = g.eye_x - 4.0
     s = (a - np.float32(inner)) / np.float32(BROW_LENGTH)
@@ -287,7 +283,7 @@ def draw_brows(canvas: Canvas, g: Geometry, looks: Looks, random: np.random.Gene
 def draw_beard(
     canvas: Canvas, g: Geometry, looks: Looks, relief: Relief, lips: Lips, random: np.random.Generator
 ) -> np.ndarray:
-    """How densely beard hair covers each pixel."""  # (H, W)
+    """The density (H, W) of beard hair."""
     if looks.beard == "none":
         return np.zeros((canvas.height, canvas.width), np.float32)
     cover = _region(canvas, g, looks, relief) * (1 - np.clip(1.3 * (lips.upper + lips.lower), 0, 1))
@@ -299,12 +295,12 @@ def draw_beard(
     spread = canvas.x * (1 + 0.016 * (canvas.y - g.mouth_y)) + 0.35 * canvas.noise(random, 1.2)
     hairs = grain_along(texture, spread + 60, canvas.y + 20, 3.0, 1.1) + 0.6 * grain
     soft = canvas.blur(cover.astype(np.float32), 0.30)
-    edge = np.clip(4 * soft * (1 - soft), 0, 1)  # single hairs show at the edge, not in the depth
+    edge = np.clip(4 * soft * (1 - soft), 0, 1)  # single hairs are visible at the edge only
     return np.clip(soft * (0.78 + 0.10 * looks.beard_density + (0.09 + 0.18 * edge) * hairs), 0, 0.93)
 
 
 def _region(canvas: Canvas, g: Geometry, looks: Looks, relief: Relief) -> np.ndarray:
-    """Where this kind of beard grows."""
+    """The coverage by this kind of beard."""
     x, y = np.abs(canvas.x), canvas.y
     below = g.mouth_y + g.lip_lower
     over = np.float32(g.mouth_y - g.lip_upper) - y - 0.25 * ramp(x, 0.0, 1.2)  # above the upper lip
@@ -312,7 +308,7 @@ def _region(canvas: Canvas, g: Geometry, looks: Looks, relief: Relief) -> np.nda
     if looks.beard == "moustache":
         return moustache
     chin = ramp(y, below + 0.9, below + 2.6) * ramp(x, 7.2, 4.6)
-    strip = bump(x, y, (0, below + 0.9), (0.7, 0.7))
+    strip = gaussian(x, y, (0, below + 0.9), (0.7, 0.7))
     beside = ramp(np.abs(x - g.mouth_half - 0.35), 1.3, 0.5) * ramp(y, g.mouth_y - 1.6, g.mouth_y - 0.4)
     if looks.beard == "goatee":
         return np.maximum.reduce([moustache, chin, 0.7 * strip, beside * ramp(y, g.mouth_y + 8, g.mouth_y + 4)])
@@ -322,7 +318,7 @@ def _region(canvas: Canvas, g: Geometry, looks: Looks, relief: Relief) -> np.nda
 
 
 def draw_ears(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> tuple[np.ndarray, np.ndarray]:
-    """Linear colour and cover of both ears."""
+    """Linear colour and coverage of both ears."""
     dy = canvas.y - np.float32(EAR_HEIGHT)
     dx = np.abs(canvas.x) - np.float32(half_width(g, EAR_HEIGHT) + 0.55) + 0.16 * dy  # they lean out at the top
     narrow = np.clip(np.float32(1.75) - 0.11 * dy, 0.9, None)
@@ -330,7 +326,7 @@ def draw_ears(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> tuple[
     helix, groove, hollow = (
         ridge(shape - 0.84, 0.11),
         ridge(shape - 0.64, 0.10),
-        bump(dx, dy, (-0.35, 0.5), (0.65, 1.3)),
+        gaussian(dx, dy, (-0.35, 0.5), (0.65, 1.3)),
     )
     lit = 0.60 + 0.16 * np.sign(light.key[0]) * np.sign(canvas.x) + 0.22 * helix - 0.24 * groove - 0.38 * hollow
     lit = np.clip(lit - 0.25 * ramp(dx, 0.2, -1.5), 0.08, None) * np.float32(1.15)
@@ -338,7 +334,7 @@ def draw_ears(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> tuple[
 
 
 def draw_glasses(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> np.ndarray | None:
-    """The glasses of this person as a layer, premultiplied; `None` for those without."""  # (H, W, 4)
+    """The glasses as a premultiplied layer (H, W, 4); None if the person wears none."""
     if looks.glasses == "none":
         return None
     x, y = np.abs(canvas.x), canvas.y
@@ -357,7 +353,9 @@ def draw_glasses(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> np.
     slant = canvas.x * np.sign(light.key[0]) + 1.2 * canvas.y
     mirrored = ridge(np.mod(slant + 40, 13.6) - 5.0, 1.3)
     veil = canvas.cover(distance, 0.05) * (1 - frame) * (0.025 + 0.06 * mirrored)  # light on the lenses
-    bright = 0.75 + 0.5 * ramp(distance, thick, -thick) + 0.35 * bump(x, y, (centre_x, centre_y - height), (2.5, 0.5))
+    bright = (
+        0.75 + 0.5 * ramp(distance, thick, -thick) + 0.35 * gaussian(x, y, (centre_x, centre_y - height), (2.5, 0.5))
+    )
     colour = to_display(linear(looks.glasses_colour) * bright[..., None] * light.colour)
     layer = np.empty((canvas.height, canvas.width, 4), np.float32)
     layer[..., :3] = colour * frame[..., None] + veil[..., None]

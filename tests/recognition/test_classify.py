@@ -4,7 +4,8 @@ import pytest
 from epir.core.seeds import generator
 from epir.flow.map import flow_to_map
 from epir.flow.recipe import flow_recipe
-from epir.recognition.explain import Attribution, attribute, neutral, occluded, patch_masks, region_masks
+from epir.recognition.answer import Attribution
+from epir.recognition.classify import attribute, neutral, occluded, patch_masks, region_masks
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.regions import GROUPS
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
@@ -21,7 +22,7 @@ def shipped_recognizer():
 
 
 def bright(maps):
-    """A model that looks at one patch alone: the mean of u in rows 4 to 7 and columns 8 to 11."""
+    """A model that uses one patch only: the mean of u in rows 4 to 7 and columns 8 to 11."""
     share = 1 / (1 + np.exp(-maps[:, 0, 4:8, 8:12].mean(axis=(1, 2))))
     return np.stack([1 - share, share], axis=1)
 
@@ -59,7 +60,7 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
     assert sizes == [1 + 49 + len(GROUPS)]
 
 
-def test_neutral_is_what_most_of_the_face_does():
+def test_neutral_is_the_motion_of_most_of_the_face():
     flow_map = np.full((3, 28, 28), 0.4, np.float32)  # stretched to 0..1: 0.4 is rest
     flow_map[:, 20:, 20:] = 1.0
     assert neutral(flow_map).ravel() == pytest.approx([0.4] * 3)
@@ -69,7 +70,7 @@ def test_neutral_is_what_most_of_the_face_does():
     assert (copies[0] == flow_map).all()
 
 
-def test_groups_of_regions_are_left_and_right_together():
+def test_groups_of_regions_join_left_and_right():
     masks = region_masks(28)
     assert masks.shape == (len(GROUPS), 28, 28)
     assert (masks == masks[:, :, ::-1]).all()
@@ -77,13 +78,13 @@ def test_groups_of_regions_are_left_and_right_together():
 
 
 def test_occlusion_finds_what_moved(shipped_recognizer):
-    """Patches that move rank above those at rest more often than by chance, 0.5."""
+    """Moving patches rank above still ones more often than by chance, 0.5."""
     areas = []
     step, places = CROP_SIDE / 28, np.arange(28) + 0.5
     across, along = (-CROP_SIDE / 2 + places * step)[None], (CROP_TOP + places * step)[:, None]
     for number in range(30):
         random = generator(977, "explained", number)
-        movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).actions, Geometry(), random)
+        movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).active_units, Geometry(), random)
         field = movement.displacement(across.astype(np.float32), along.astype(np.float32))  # (28, 28, 2)
         flow_map = flow_to_map(0.5 * field, flow_recipe("epir"), 28)
         attribution = attribute(shipped_recognizer.classifier.plain_scores, flow_map, shipped_recognizer.labels)
@@ -94,6 +95,6 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
     assert np.mean(areas) - 2 * np.std(areas) / np.sqrt(len(areas)) > 0.5
 
 
-def test_values_for_json_are_plain():
+def test_json_values_are_plain():
     values = Attribution("positive", np.array([[0.123456]]), {"eyes": 0.2}).to_dict()
     assert values == {"label": "positive", "patches": [[0.1235]], "regions": {"eyes": 0.2}}
