@@ -166,7 +166,7 @@ def test_maps_may_come_from_memory(quick, tmp_path):
 def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
     wild = {"lr": 1000, "weight_decay": 1000, "gradient_limit": 0, "warmup": 0, "batch": 4}
     changes = [f"training.{name}={value}" for name, value in wild.items()]
-    with pytest.raises(TrainingError, match=r"fold casme2/00, seed 0: the loss is not a number any more in epoch"):
+    with pytest.raises(TrainingError, match=r"fold casme2/00, seed 0: the loss became NaN or infinite in epoch"):
         evaluate(make_maps(), protocol="cde", model="ststnet", out=tmp_path / "run", changes=changes, engine=ONE)
 
 

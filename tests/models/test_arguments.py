@@ -63,7 +63,7 @@ def test_positional_only_and_unreadable_annotations_are_refused():
     def unreadable(classes: "Nowhere"):  # noqa: F821
         return classes
 
-    with pytest.raises(ConfigError, match="takes 'classes' by position only\n  fix: let it be given by name"):
+    with pytest.raises(ConfigError, match="takes 'classes' by position only\n  fix: remove the slash"):
         read_signature(by_place, "mine")
     with pytest.raises(ConfigError, match=r"arguments of mine cannot be read: .*Nowhere.*\n  fix: correct its annot"):
         read_signature(unreadable, "mine")

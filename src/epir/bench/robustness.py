@@ -40,7 +40,7 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.variation import USUAL, Preprocessing
-from epir.training.augment import blurred, shifted, turned
+from epir.training.data import blurred, shifted, turned
 
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"

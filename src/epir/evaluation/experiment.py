@@ -30,7 +30,6 @@ from epir.models.registry import (
 from epir.models.settings import NAMED as EPIR_MODELS
 from epir.models.settings import PAPER as PAPER_MODEL
 from epir.models.settings import SHIPPED, ModelSettings
-from epir.models.trial import check_network
 from epir.training.recipe import FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
@@ -154,7 +153,7 @@ def resolve_settings(
     if method.kind == "estimator":
         _check_trains_itself(method, training, sections["training"])
     settings = method.with_settings(**{**sections["model"], "classes": classes, "map_size": map_size})
-    check_network(method, settings)
+    method.check_logits(settings)
     recipe = training_recipe(training or default_recipe(method, settings))
     chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
     notes = () if training else _substitution(method, settings, chosen)
@@ -273,7 +272,7 @@ def check_choices(experiment: Experiment, method: Method) -> None:
     for choice in experiment.choices:
         model = with_choice(experiment, choice, method if experiment.source else None).model
         if method.settings is not ModelSettings:  # which checks itself
-            check_network(method, method.with_settings(**config.to_dict(model)))
+            method.check_logits(method.with_settings(**config.to_dict(model)))
         if "training." in choice and is_estimator(experiment.model, experiment.source):
             raise ConfigError(
                 f"{experiment.model.name!r} trains itself: {choice!r} has no effect on it",

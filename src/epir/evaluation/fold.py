@@ -27,9 +27,8 @@ from epir.models.estimator import Estimator
 from epir.models.folder import find_folder, load_network, read_config, weights_digest
 from epir.models.network import Network
 from epir.models.packed import PackedMethod, PackedModel
-from epir.models.predict import predict_maps
+from epir.models.predict import predict_maps, token_records
 from epir.models.registry import Method, build, is_estimator
-from epir.models.tokens import token_records
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.training.data import LabelledMaps
 from epir.training.train import fit, new_network

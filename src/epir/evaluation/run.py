@@ -38,7 +38,6 @@ from epir.models.folder import check_fits, find_folder, read_config, read_settin
 from epir.models.packed import pack_method, pack_model
 from epir.models.predict import PREDICTION_BATCH, find_device
 from epir.models.registry import AnyModel, Method, find_method, method_for
-from epir.models.trial import has_features
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
@@ -110,7 +109,7 @@ def evaluate(
         settings = resolve_settings(
             method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        if target == "units" and not has_features(method, settings.model):
+        if target == "units" and not method.has_features(settings.model):
             fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
             raise _no_features(method, fix=fix)
         clips = replace(clips, learns_units=target == "units" or settings.training.action_units > 0)

@@ -22,7 +22,7 @@ from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.models.network import Network
 from epir.models.predict import predict_maps
-from epir.training.augment import shifted
+from epir.training.data import shifted
 
 SIDE = 14  # steps that make up the side of a map
 STEPS = (0, -1, 1, -2, 2, -3, 3)  # that are tried, down; as they are first

@@ -19,7 +19,7 @@ from epir.core.output import check_file, resolved
 from epir.core.table import MISSING
 from epir.core.words import counted
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.reports import overlays
 from epir.reports.markup import Markup, data_url
 from epir.reports.overlays import INK, PALE, SMALLEST_FACE, SOFT, Overlay, draw_overlay, draw_picture, new_figure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

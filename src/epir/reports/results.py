@@ -23,7 +23,7 @@ from epir.evaluation.published import RUNGS
 from epir.evaluation.scores import COLUMNS, Column, counts_by_person
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, kind_of
-from epir.models.tokens import Tokens, read_tokens
+from epir.models.predict import Tokens, read_tokens
 
 Sweep = Literal["blocks", "integration"]
 SWEEPS: tuple[Sweep, ...] = ("blocks", "integration")

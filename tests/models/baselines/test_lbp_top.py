@@ -133,12 +133,10 @@ def test_frames_that_were_turned_for_the_maps_are_turned_here(corpus):
 def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
     nothing = np.zeros((1, 3, 28, 28), dtype=np.float32)
     method = small().estimator
-    with pytest.raises(
-        MapSetError, match=r"does not say where those of a/1/c are\n  fix: .*epir prepare.*leave lbp-top out"
-    ):
+    with pytest.raises(MapSetError, match=r"has no path to those of a/1/c\n  fix: .*epir prepare.*leave lbp-top out"):
         method.features(nothing, [Clip("a", "1", "c", "x")])
     gone = Clip("a", "1", "c", "x", extra={"frames": str(tmp_path / "gone"), "crop": "x"})
-    with pytest.raises(MapSetError, match=r"those of a/1/c are not at .*gone\n  fix: bring the corpus back"):
+    with pytest.raises(MapSetError, match=r"those of a/1/c are not at .*gone\n  fix: move the corpus back"):
         method.features(nothing, [gone])
     with pytest.raises(TrainingError, match=r"got 0 clips for 1 maps\n  fix: pass clips=..., one per map"):
         method.features(nothing, [])
