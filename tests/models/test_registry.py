@@ -276,7 +276,7 @@ def test_a_model_folder_says_where_its_code_must_come_from(net_file, tmp_path, n
     network = create_model(f"{net_file}:MyNet", map_size=12, width=3).eval()
     folder = network.save_pretrained(tmp_path / "model", labels=("a", "b", "c"))
     registry._NAMED.clear()
-    with pytest.raises(ConfigError, match=r"code of the model in .* is my_net.py:MyNet\n  fix: name it: --code my"):
+    with pytest.raises(ConfigError, match=r"model in .* needs code .*: my_net.py:MyNet\n  fix: add --code my"):
         Network.from_pretrained(folder)
     monkeypatch.chdir(net_file.parent)
     registry.name_code(["my_net.py:MyNet"])
@@ -297,7 +297,7 @@ def test_code_that_has_changed_is_told_and_refused_where_it_does_not_fit(net_fil
         assert Network.from_pretrained(folder).settings.depth == 1
     net_file.write_text(NET.replace("nn.Linear(width, classes)", "nn.Linear(width, classes, bias=False)"))
     find_method(f"{net_file}:MyNet")
-    fix = "fix: restore my_net.py:MyNet as it was"
+    fix = "fix: restore the version of my_net.py:MyNet"
     with pytest.warns(EpirWarning), pytest.raises(CheckpointError, match=f"weights 'module.head.bias' .*\n  {fix}"):
         Network.from_pretrained(folder)
     net_file.write_text(NET.replace("width", "wide"))

@@ -59,7 +59,7 @@ def test_many_people_are_spread_over_three_columns(small):
 
 def test_a_run_without_a_wrong_answer_has_no_hardest_clips(small):
     run = small(skill=9.0, epochs=40, pictures=False)
-    assert "Every clip was answered right by every seed (strict)." in hardest_part(run)
+    assert "Every seed classified every clip correctly (strict)." in hardest_part(run)
 
 
 def test_maps_that_are_missing_cost_the_pictures_and_leave_a_note(small):
@@ -90,7 +90,7 @@ def test_pictures_are_shown_for_a_few_runs_only(small):
     run = small(corpora={"casme2": 1}, epochs=2)
     parts = {number: dict(tokens_of(run, number)) for number in (3, 4)}
     assert "Right answers" in parts[3]["What the model looked at"]
-    assert "epir report run shows those of this one" in parts[4]["What the model looked at"]
+    assert "epir report run shows those of this run" in parts[4]["What the model looked at"]
 
 
 def tokens_of(run, number):

@@ -180,7 +180,7 @@ def test_a_frozen_model_learns_a_head_and_nothing_else(small_clips, tmp_path):
 
 
 def test_a_frozen_model_needs_weights_and_something_to_learn():
-    with pytest.raises(ConfigError, match="only a head for action units learn"):
+    with pytest.raises(ConfigError, match="trains only a head for action units"):
         TrainingSettings(freeze=True, action_units=1.0)
     with pytest.raises(ConfigError) as caught:
         TrainingSettings(freeze=True, start=SHIPPED)

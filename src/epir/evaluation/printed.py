@@ -1,8 +1,8 @@
-"""The counts that could have given a printed pair of UF1 and UAR.
+"""Find the counts that could have produced a printed pair of UF1 and UAR.
 
-Scores of a few hundred clips are fractions of small whole numbers, and four decimals leave few of them. UAR fixes the
-hits of every class; UF1 then fixes how often every class was answered. So a printed row can be checked without any
-data: it fits one set of hits, several, or none at all, and then it is no single run pooled over these clips.
+Scores of a few hundred clips are fractions of small whole numbers, and four decimals allow few of them. UAR determines
+the hits of every class; UF1 then determines how often every class was predicted. So a printed row can be checked
+without data: it fits one set of hits, several, or none. If none, it is not a single run pooled over these clips.
 
 Axes: H candidate hits, F candidate false alarms, 3 classes (negative, positive, surprise)
 """
@@ -24,8 +24,8 @@ CLIPS: Mapping[str, tuple[int, int, int]] = {  # of the composite: negative, pos
     "smic": (70, 51, 43),
 }
 FULL = "full"
-ROUNDING = 1e-9  # of the computation
-MOST_CLIPS = 800  # of one part: the search grows with the third power
+ROUNDING = 1e-9  # floating-point error
+MOST_CLIPS = 800  # per part: the search is cubic in the clips
 SHOWN = 4  # sets of hits in a cell
 
 Hits = tuple[int, int, int]
@@ -33,7 +33,7 @@ Hits = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed pair, and how far from it a score may lie: half of its last digit, unless the user says more."""
+    """A printed pair, and how far a score may be from it: half of the last digit by default."""
 
     part: str  # full, a corpus of the composite, or class counts such as 457,55,187
     uf1: float
@@ -54,15 +54,15 @@ class Printed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What fits each printed pair alone and, where all parts of the composite are printed, all of them together."""
+    """The hits that fit each printed pair alone and, if all parts of the composite are printed, all together."""
 
     printed: tuple[Printed, ...]
     alone: Mapping[str, tuple[Hits, ...]]  # hits by part
-    together: tuple[Mapping[str, Hits], ...] | None  # hits by corpus; None where a part is not printed
+    together: tuple[Mapping[str, Hits], ...] | None  # hits by corpus; None if a part is not printed
 
 
 def explain(printed: Sequence[Printed]) -> Explanation:
-    """The hits that could have given these pairs, each alone and all together.
+    """Find the hits that could have produced these pairs, each alone and all together.
 
     >>> explain([Printed("casme2", 0.9882, 0.9896)]).alone
     {'casme2': ((88, 31, 25),)}
@@ -76,7 +76,7 @@ def explain(printed: Sequence[Printed]) -> Explanation:
 
 
 def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[Printed, ...]:
-    """Pairs as the command line has them: `[PART] UF1 UAR`, or `TABLE:METHOD` for a row of the paper.
+    """Parse pairs from the command line: `[PART] UF1 UAR`, or `TABLE:METHOD` for a row of the paper.
 
     >>> read_printed(["0.8852 0.8944", "samm 0.838 0.831"])[1]
     Printed(part='samm', uf1=0.838, uar=0.831, tolerance=0.0005)
@@ -92,7 +92,7 @@ def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[
         words = text.replace("/", " ").split()
         if len(words) not in (2, 3):
             raise ConfigError(
-                f"{text!r} is no printed pair of scores",
+                f"{text!r} is not a pair of scores",
                 fix='write "UF1 UAR", "PART UF1 UAR" or "TABLE:METHOD", for example "samm 0.8383 0.8383" or 1:EPIR',
             )
         pairs.append((words[0] if len(words) == 3 else FULL, words[-2], words[-1]))
@@ -104,7 +104,7 @@ def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[
 
 
 def explanation_table(explanation: Explanation) -> Table:
-    """Every printed pair with the hits that fit it, and what all of them allow together."""
+    """Tabulate every printed pair with the hits that fit it, and the hits that fit all pairs together."""
     columns = (
         Column("part"),
         Column("clips", numeric=True),
@@ -134,7 +134,7 @@ def explanation_table(explanation: Explanation) -> Table:
 def _verdict(explanation: Explanation) -> str:
     none = [corpus_title(part) for part, hits in explanation.alone.items() if not hits]
     if none:
-        return f"No single run pooled over these clips gives what is printed for {', '.join(none)}."
+        return f"No single run pooled over these clips gives the printed scores for {', '.join(none)}."
     if explanation.together is None:
         return "Each pair can be the score of one pooled run."
     if not explanation.together:
@@ -172,24 +172,24 @@ def _printed(part: str, uf1: str, uar: str, tolerance: float | None) -> Printed:
     try:
         scores = float(uf1), float(uar)
     except ValueError:
-        raise ConfigError(f"{uf1} {uar} are no scores", fix="write them as printed: 0.8852 0.8944") from None
+        raise ConfigError(f"{uf1} {uar} are not scores", fix="write them as printed: 0.8852 0.8944") from None
     if not all(0 <= score <= 1 for score in scores):
         raise ConfigError(f"{uf1} {uar} are not between 0 and 1", fix="write percentages as fractions: 0.8852 0.8944")
     if part not in (FULL, *CLIPS):
         counts = part.split(",")
         if len(counts) != 3 or not all(each.isdecimal() and int(each) > 0 for each in counts):
             raise ConfigError(
-                f"{part!r} is no part of the composite",
+                f"{part!r} is not a part of the composite",
                 fix=f"use {FULL}, {', '.join(CLIPS)} or the clips of three classes, for example 457,55,187",
             )
         if sum(map(int, counts)) > MOST_CLIPS:
-            raise ConfigError(f"{part} are too many clips to search", fix=f"at most {MOST_CLIPS} clips can be searched")
+            raise ConfigError(f"{part} are too many clips to search", fix=f"use at most {MOST_CLIPS} clips")
     digits = min(len(text.partition(".")[2]) for text in (uf1, uar))
     return Printed(part, *scores, tolerance=0.5 * 10.0**-digits if tolerance is None else tolerance)
 
 
 def _fits(printed: Printed) -> dict[Hits, np.ndarray]:
-    """The hits that fit a printed pair, each with the false alarms (F, 3) that do."""
+    """Return the hits that fit a printed pair, each with the false alarms (F, 3) that fit."""
     clips = np.array(printed.clips)
     grid = np.indices(tuple(clips + 1)).reshape(3, -1).T  # (H, 3)
     near = np.abs((grid / clips).mean(1) - printed.uar) <= printed.tolerance + ROUNDING
@@ -204,7 +204,7 @@ def _fits(printed: Printed) -> dict[Hits, np.ndarray]:
 
 
 def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Every way (F, 3) in which the missed clips can be spread over the other classes' answers."""
+    """Return every way (F, 3) to distribute the missed clips over the other classes."""
     missed = clips - hits
     total = int(missed.sum())
     first, second = np.indices((total - missed[0] + 1, total - missed[1] + 1)).reshape(2, -1)
@@ -214,7 +214,7 @@ def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 
 def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> tuple[Mapping[str, Hits], ...]:
-    """The hits of the corpora whose sums also give the pair of the composite."""
+    """Return the hits of the corpora whose sums also fit the pair of the composite."""
     clips, fits = np.array(full.clips), []
     for choice in product(*(parts[name] for name in CLIPS)):
         hits = np.sum(choice, axis=0)

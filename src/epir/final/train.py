@@ -17,7 +17,7 @@ from epir.core.output import MODEL, check_folder, claimed, resolved
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Resolved, resolve_settings
 from epir.evaluation.fold import labelled_maps
-from epir.evaluation.run import evaluate, listed, opened
+from epir.evaluation.run import as_list, evaluate, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.evaluation.store import SEEN
 from epir.final.calibration import (
@@ -104,7 +104,7 @@ def train(
     if start is not None:
         changes.append(f"training.start={start if Path(start) == SHIPPED else resolved(Path(start))}")
     with ExitStack() as stack:
-        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)]
+        sources = [each for each in as_list(maps) + as_list(calibrate_on) if not isinstance(each, MapSet)]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
         complete = None if force else _request_of(out)
         if complete is None:

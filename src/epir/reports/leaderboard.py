@@ -1,12 +1,12 @@
-"""Results as data: one JSON file per published row in `results/`, from which the tables of the documentation follow.
+"""Results as data: one JSON file per published row in `results/`, from which the tables in the docs are generated.
 
     epir evaluate maps --protocol cde --model ststnet --record results     # writes results/cde-ststnet.json
     epir bench --only flow --record results/bench-flow.json                # a benchmark as data
     make results                                                           # fills the marked blocks of the pages
 
-A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
+A block lies between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
 `short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The
-view `bench` is followed by the names of recorded benchmarks. Only what was recorded is shown.
+view `bench` takes the names of recorded benchmarks.
 """
 
 import re
@@ -30,11 +30,11 @@ from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, int
 
 FORMAT = "epir-result/1"
 BENCH = "epir-bench/1"
-MOST_ANSWERS = 20_000  # clips x seeds up to which predictions are part of a result
+MOST_ANSWERS = 20_000  # larger runs (clips x seeds) are recorded without predictions
 EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
-HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # they decide nothing about the scores
+HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # options that do not affect scores
 
 LEAKS = f"UF1, {COLUMN_NAMES['best_epoch']}"
 
@@ -47,7 +47,7 @@ Result = Mapping[str, Any]
 def record_result(run: Run, folder: str | Path, command: str) -> Path:
     """Write the result of a finished run into a folder of results, and return the file.
 
-    It names no host and no path: of paths in the command only the last part is kept. A result of the same name is
+    It contains no host name and no path: paths in the command are cut to their last part. A result of the same name is
     replaced.
     """
     path = Path(folder) / f"{entry_name(run.folder.name)}.json"
@@ -58,11 +58,11 @@ def record_result(run: Run, folder: str | Path, command: str) -> Path:
 
 
 def result_of(run: Run, command: str) -> dict[str, Any]:
-    """What is published of a run."""
+    """Return the published values of a run."""
     scores, environment = run.scores, run.environment
     training = training_of(run.experiment)
     versions = dict(environment.get("versions", {}))
-    maps = [{key: value for key, value in each.items() if key != "folder"} for each in environment.get("maps", [])]
+    maps = [{key: value for key, value in entry.items() if key != "folder"} for entry in environment.get("maps", [])]
     return {
         "format": FORMAT,
         "name": run.folder.name,
@@ -91,7 +91,7 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
 
 
 def check_bench_file(path: Path) -> None:
-    """Refuse a place for a benchmark before anything is measured."""
+    """Raise an error if a benchmark cannot be written here, before anything is measured."""
     if path.suffix != ".json":
         raise OutputError(f"--record {path} is not a .json file", fix=f"name a file: --record {path}/bench-flow.json")
     if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != BENCH:
@@ -99,7 +99,7 @@ def check_bench_file(path: Path) -> None:
 
 
 def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
-    """Write what `epir bench` measured as a result, replacing one of the same name."""
+    """Write the measurements of `epir bench` as a result, replacing one of the same name."""
     path = Path(path)
     check_bench_file(path)
     result = {"format": BENCH, "name": path.stem, "command": clean_command(command), **measured}
@@ -108,7 +108,7 @@ def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) ->
 
 
 def clean_command(command: str) -> str:
-    """The command without what decides nothing about the scores, and paths by their last part.
+    """Drop the options that do not affect scores, and cut paths to their last part.
 
     >>> clean_command("epir evaluate /data/maps --protocol cde --workers 2 --set training.start=/my/model")
     'epir evaluate maps --protocol cde --set training.start=model'
@@ -124,7 +124,7 @@ def clean_command(command: str) -> str:
 
 
 def _compact(run: Run) -> dict[str, Any] | None:
-    """The clips, and one digit per clip for the truth and for the strict answer of every seed."""
+    """Return the clips, and one digit per clip for the truth and for the strict answer of every seed."""
     classes = run.experiment.classes
     if len(run.predictions) > MOST_ANSWERS or len(classes) > 10:
         return None
@@ -141,7 +141,7 @@ def _compact(run: Run) -> dict[str, Any] | None:
 
 
 def read_results(folder: str | Path) -> list[Result]:
-    """Every result of a folder, by name."""
+    """Read every result of a folder, sorted by name."""
     results: list[Result] = []
     for path in sorted(Path(folder).glob("*.json")):
         fix = "record it again with epir evaluate --record, or remove it"
@@ -153,14 +153,14 @@ def read_results(folder: str | Path) -> list[Result]:
 
 
 def fill_blocks(text: str, results: Sequence[Result]) -> str:
-    """A page with every marked block filled from the results."""
+    """Fill every marked block of a page from the results."""
     if text.count("<!-- results: ") != len(BLOCK.findall(text)):
         raise EpirError("a block of results does not end", fix="end it with a line <!-- /results -->")
     return BLOCK.sub(lambda block: f"{block[1]}\n{_block(block['words'].split(), results)}\n{block[4]}", text)
 
 
 def fill_pages(root: Path) -> list[Path]:
-    """Fill README.md and docs/*.md of a project from its folder `results`; the pages that changed."""
+    """Fill README.md and docs/*.md of a project from its folder `results`; return the pages that changed."""
     results, changed = read_results(root / "results"), []
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
         text = read_text(page, error=RunError, fix="restore the page")
@@ -210,7 +210,7 @@ def _scores_table(results: Sequence[Result]) -> Table:
 
 
 def _short_table(results: Sequence[Result]) -> Table:
-    """For a first page: the result, what leaks, and the command."""
+    """Return a table for a first page: the result, the score that leaks, and the command."""
     scores = numbers("UF1, strict", "95 % interval", LEAKS)
     columns = (*words("method", "training", "folds, seeds"), *scores, Column("rerun it"))
     rows = []
@@ -237,7 +237,7 @@ def _conventions_table(results: Sequence[Result]) -> Table:
 
 
 def _epochs_table(results: Sequence[Result]) -> Table:
-    """Both columns over the epochs: what a shorter training at a constant learning rate would have given."""
+    """Tabulate both columns by epoch, as shorter training at a constant learning rate would have given."""
     with_epochs = [each for each in results if each["epochs"]]
     last = {each["epochs"][-1][0] for each in with_epochs}
     shown = [epoch for epoch in sorted({*EPOCHS_SHOWN, *last}) if epoch <= max(last, default=0)]
@@ -251,7 +251,7 @@ def _epochs_table(results: Sequence[Result]) -> Table:
 
 
 def _ladder_table(results: Sequence[Result]) -> Table:
-    """The rungs of the ablation in the paper's order, beside what it prints."""
+    """Tabulate the rungs of the ablation in the paper's order, next to its printed scores."""
     by_model = {each["settings"]["model"]["name"]: each for each in results if each["settings"]["folds"] != "zero-shot"}
     printed = {each.method: each for each in ladder(results[0]["protocol"]) if each.part == "full"}
     columns = (*words("model", "run"), *numbers("UF1, strict", "95 % interval", LEAKS, "UF1, printed"))
@@ -328,7 +328,7 @@ UNIT_VIEWS = ("units", "each-unit")
 
 
 def _best_epoch(result: Result) -> str:
-    """The score that leaks, where there were epochs."""
+    """Return the score that leaks, if the model has epochs."""
     best = result["scores"].get("best_epoch") if result["epochs"] else None
     return score_text(best["uf1"] if best else None)
 
@@ -346,7 +346,7 @@ def _caption(results: Sequence[Result]) -> str:
 
 
 def main(folders: Iterable[str]) -> None:
-    """Fill the pages of the project in the current folder, or in the one that is named."""
+    """Fill the pages of the project in the named folder or, by default, the current one."""
     import sys
 
     for page in fill_pages(Path(next(iter(folders), "."))):
