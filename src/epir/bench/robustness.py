@@ -33,6 +33,7 @@ from epir.flow.map import face_map, minmax
 from epir.frames.film import compressed
 from epir.maps.mapset import load_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
+from epir.models.network import standardised
 from epir.models.predict import predict_maps
 from epir.synthetic.clip import STEEPEST, draw_course
 from epir.synthetic.expressions import draw_expression, emotions
@@ -128,12 +129,6 @@ def stretched(maps: Tensor) -> Tensor:
     """Each channel of each map from 0 to 1: its zero and its strength are lost."""
     low, high = maps.amin((2, 3), keepdim=True), maps.amax((2, 3), keepdim=True)
     return (maps - low) / (high - low).clamp(min=1e-9)
-
-
-def standardised(maps: Tensor) -> Tensor:
-    """Each channel of each map with mean 0 and deviation 1."""
-    deviation, mean = torch.std_mean(maps, dim=(2, 3), keepdim=True)
-    return (maps - mean) / deviation.clamp(min=1e-9)
 
 
 def _turn(angle: float) -> Perturbation:

@@ -59,7 +59,7 @@ def score(
     from epir.core.errors import ConfigError
     from epir.evaluation.comparison import weights_name
     from epir.spotting.megc.scores import score_spotting
-    from epir.spotting.megc.spotted import check_distinct, read_spotted, to_submit, weights_digest
+    from epir.spotting.megc.spotted import check_distinct, read_spotted, recorded_weights, to_submit
     from epir.spotting.megc.table import spotting_tables
 
     if printed and spotted:
@@ -87,7 +87,7 @@ def score(
     read = [read_spotted(folder, annotation) for folder in spotted]
     scores = score_spotting([video for videos, _ in read for video in videos])
     notes = [word for _, words in read for word in words]
-    weights = [weights_name(weights_digest(folder)) for folder in spotted]
+    weights = [weights_name(recorded_weights(folder)) for folder in spotted]
     tables = spotting_tables(scores, notes=notes, weights=weights)
     _show_tables(scores, tables, out, force=force, as_json=as_json)
 

@@ -242,8 +242,8 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
     return scored, words
 
 
-def weights_digest(folder: str | Path) -> str:
-    """The digest of the weights that gave the classes."""
+def recorded_weights(folder: str | Path) -> str:
+    """Return the digest of the weights that classified the movements."""
     return _read_settings(Path(folder)).weights
 
 
