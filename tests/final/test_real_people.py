@@ -11,7 +11,7 @@ from epir.evaluation.samples import EvaluationSet, Sample, gather
 from epir.final.calibration import calibration_error, with_temperature
 from epir.final.real_people import (
     calibrate_on_real_people,
-    measure,
+    measure_calibration,
     quotable,
     reliability,
 )
@@ -38,7 +38,7 @@ def clips_and_scores(count=3000, sharpness=2.0):
 
 def test_scores_that_are_too_sure_are_softened_and_the_check_leaves_a_corpus_out():
     clips, scores, truth = clips_and_scores()
-    calibration = measure(scores, clips, before=1.0)
+    calibration = measure_calibration(scores, clips, before=1.0)
     # 30 people: the prior and Laplace hold the scores back, so that the temperatures are a little above 2
     assert calibration.temperature == pytest.approx(2.0, abs=0.15)
     assert calibration.error_before == pytest.approx(calibration_error(scores, truth), abs=1e-4)
@@ -53,7 +53,7 @@ def test_the_temperature_of_a_corpus_that_is_left_out_does_not_know_it():
     clips, scores, truth = clips_and_scores()
     bad = np.array([clip.corpus == "corpus 0" for clip in clips.clips])
     scores[bad] = with_temperature(np.roll(np.eye(3), 1, axis=1)[truth[bad]] * 0.98 + 0.01, 1.0)
-    calibration = measure(scores, clips, before=1.0)
+    calibration = measure_calibration(scores, clips, before=1.0)
     assert calibration.by_corpus["corpus 0"]["temperature"] == pytest.approx(2.0, abs=0.15)
     assert calibration.by_corpus["corpus 0"]["error"] > 0.5
 

@@ -25,7 +25,7 @@ from epir.training.data import (
     shifted,
     shuffled,
     steps_per_epoch,
-    turned,
+    warped,
 )
 from epir.training.recipe import TrainingSettings
 from epir.training.train import fit
@@ -304,18 +304,18 @@ def test_clips_are_mirrored_as_often_as_the_recipe_says(chance):
 def test_a_quarter_turn_is_exact_and_clockwise():
     maps = torch.randn(2, 3, 6, 6)
     one = torch.ones(2)
-    torch.testing.assert_close(turned(maps, math.pi / 2 * one, one, one), maps.rot90(-1, (2, 3)), atol=1e-5, rtol=0)
-    torch.testing.assert_close(turned(maps, 0 * one, one, one), maps, atol=1e-6, rtol=0)
+    torch.testing.assert_close(warped(maps, math.pi / 2 * one, one, one), maps.rot90(-1, (2, 3)), atol=1e-5, rtol=0)
+    torch.testing.assert_close(warped(maps, 0 * one, one, one), maps, atol=1e-6, rtol=0)
 
 
 def test_a_face_twice_as_large_shows_its_middle_half():
     ramp = torch.linspace(-1, 1, 16).expand(1, 3, 16, 16)
     one = torch.ones(1)
-    larger = turned(ramp, 0 * one, 2 * one, one)
+    larger = warped(ramp, 0 * one, 2 * one, one)
     torch.testing.assert_close(larger, ramp / 2, atol=1e-5, rtol=0)
-    torch.testing.assert_close(turned(ramp, 0 * one, one, 2 * one), ramp / 2, atol=1e-5, rtol=0)  # wider
+    torch.testing.assert_close(warped(ramp, 0 * one, one, 2 * one), ramp / 2, atol=1e-5, rtol=0)  # wider
     upright = ramp.transpose(2, 3)
-    torch.testing.assert_close(turned(upright, 0 * one, one, 2 * one), upright, atol=1e-5, rtol=0)  # not higher
+    torch.testing.assert_close(warped(upright, 0 * one, one, 2 * one), upright, atol=1e-5, rtol=0)  # not higher
 
 
 def test_blur_keeps_the_level_and_spreads_a_point_as_a_gaussian():

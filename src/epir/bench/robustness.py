@@ -41,7 +41,7 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.variation import USUAL, Preprocessing
-from epir.training.data import blurred, shifted, turned
+from epir.training.data import blurred, shifted, warped
 
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
@@ -132,11 +132,11 @@ def stretched(maps: Tensor) -> Tensor:
 
 
 def _turn(angle: float) -> Perturbation:
-    return lambda maps: turned(maps, torch.full((len(maps),), angle), *torch.ones(2, len(maps)))
+    return lambda maps: warped(maps, torch.full((len(maps),), angle), *torch.ones(2, len(maps)))
 
 
 def _size(size: float) -> Perturbation:
-    return lambda maps: turned(maps, torch.zeros(len(maps)), torch.full((len(maps),), size), torch.ones(len(maps)))
+    return lambda maps: warped(maps, torch.zeros(len(maps)), torch.full((len(maps),), size), torch.ones(len(maps)))
 
 
 def _shift(down: int, right: int) -> Perturbation:

@@ -141,7 +141,7 @@ def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
 
 def setting_differences(first: Experiment, second: Experiment) -> list[str]:
     """Return one line per shared setting that differs, and one line for the settings that only one model has."""
-    ours, theirs = (set(setting_names(type(each.model))) for each in (first, second))
+    ours, theirs = (set(setting_names(type(experiment.model))) for experiment in (first, second))
     unshared = {f"model.{name}" for name in ours ^ theirs}
     lines = [line for line in differences(first, second) if line.partition(":")[0] not in unshared]
     for experiment, names in ((first, ours - theirs), (second, theirs - ours)):
@@ -158,7 +158,7 @@ def check_comparable(first: Run, second: Run) -> None:
         raise RunError(
             f"{names} cannot be compared: their protocols are {_protocol(first)} and {_protocol(second)}", fix=fix
         )
-    ours, theirs = ({(each.key, each.truth) for each in run.predictions} for run in (first, second))
+    ours, theirs = ({(prediction.key, prediction.truth) for prediction in run.predictions} for run in (first, second))
     if ours != theirs:
         key = min(ours ^ theirs)[0]
         raise RunError(f"{names} cannot be compared: they differ in their clips, for example {key}", fix=fix)
@@ -281,16 +281,17 @@ def chance_counts(run: Run, kind: str) -> np.ndarray:
     split, the other test part replaces the training clips, which a run does not record.
     """
     classes = run.experiment.classes
-    clips = [each for each in run.predictions if each.seed == run.predictions[0].seed]
-    people = {name: number for number, name in enumerate(sorted({each.person for each in clips}))}
+    clips = [prediction for prediction in run.predictions if prediction.seed == run.predictions[0].seed]
+    people = {name: number for number, name in enumerate(sorted({prediction.person for prediction in clips}))}
     place = {name: number for number, name in enumerate(classes)}
     counts = np.zeros((len(people), len(classes), len(classes)))
-    for fold in {each.fold for each in clips}:
-        others = np.bincount([place[each.truth] for each in clips if each.fold != fold], minlength=len(classes))
+    for fold in {prediction.fold for prediction in clips}:
+        training = [place[prediction.truth] for prediction in clips if prediction.fold != fold]
+        others = np.bincount(training, minlength=len(classes))
         answers = np.eye(len(classes))[others.argmax()] if kind == CONSTANT else others / max(others.sum(), 1)
-        for each in clips:
-            if each.fold == fold:
-                counts[people[each.person], place[each.truth]] += answers
+        for prediction in clips:
+            if prediction.fold == fold:
+                counts[people[prediction.person], place[prediction.truth]] += answers
     return counts
 
 

@@ -67,9 +67,9 @@ def explain(printed: Sequence[Printed]) -> Explanation:
     >>> explain([Printed("casme2", 0.9882, 0.9896)]).alone
     {'casme2': ((88, 31, 25),)}
     """
-    fits = {each.part: _fits(each) for each in printed}
+    fits = {pair.part: _fits(pair) for pair in printed}
     alone = {part: tuple(sorted(hits)) for part, hits in fits.items()}
-    by_part = {each.part: each for each in printed}
+    by_part = {pair.part: pair for pair in printed}
     if not {FULL, *CLIPS} <= set(by_part):
         return Explanation(tuple(printed), alone, None)
     return Explanation(tuple(printed), alone, _together(by_part[FULL], {name: fits[name] for name in CLIPS}))
@@ -97,7 +97,7 @@ def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[
             )
         pairs.append((words[0] if len(words) == 3 else FULL, words[-2], words[-1]))
     printed = tuple(_printed(part, uf1, uar, tolerance) for part, uf1, uar in pairs)
-    twice = [each.part for number, each in enumerate(printed) if each.part in {e.part for e in printed[:number]}]
+    twice = [pair.part for number, pair in enumerate(printed) if pair.part in {e.part for e in printed[:number]}]
     if twice:
         raise ConfigError(f"two pairs are given for {twice[0]}", fix="explain one printed row at a time")
     return printed
@@ -112,19 +112,19 @@ def explanation_table(explanation: Explanation) -> Table:
         *(Column("fit", "sets of hits", numeric=True), Column("negative/positive/surprise", "sets of hits")),
     )
     rows = []
-    for each in explanation.printed:
-        hits = explanation.alone[each.part]
-        cells = (_digits(each.uf1, each.tolerance), _digits(each.uar, each.tolerance), str(len(hits)), _listed(hits))
-        rows.append(Row((corpus_title(each.part), str(sum(each.clips)), *cells)))
+    for pair in explanation.printed:
+        hits = explanation.alone[pair.part]
+        cells = (_digits(pair.uf1, pair.tolerance), _digits(pair.uar, pair.tolerance), str(len(hits)), _listed(hits))
+        rows.append(Row((corpus_title(pair.part), str(sum(pair.clips)), *cells)))
     if explanation.together is not None:
         sets = [
-            " ".join(f"{corpus_title(part)} {_slashed(hits)}" for part, hits in each.items())
-            for each in explanation.together[:SHOWN]
+            " ".join(f"{corpus_title(part)} {_slashed(hits)}" for part, hits in by_corpus.items())
+            for by_corpus in explanation.together[:SHOWN]
         ]
         more = len(explanation.together) - len(sets)
         cells = ("", "", str(len(explanation.together)), "; ".join(sets) + (f"; {more} more" if more else "") or "none")
         rows.append(Row(("all of them together", str(sum(map(sum, CLIPS.values()))), *cells), strong=True))
-    tolerances = sorted({each.tolerance for each in explanation.printed})
+    tolerances = sorted({pair.tolerance for pair in explanation.printed})
     within = " or ".join(f"{tolerance:g}" for tolerance in tolerances)
     note = f"A set fits if UF1 and UAR differ from the printed ones by at most {within}."
     verdict = _verdict(explanation)
@@ -160,12 +160,12 @@ def _digits(value: float, tolerance: float) -> str:
 
 
 def _published(table: str, method: str) -> list[tuple[str, str, str]]:
-    rows = [each for each in load_published() if str(each.table) == table and each.method == method]
-    rows = [each for each in rows if each.protocol == "cde" and each.uar_text]
+    rows = [row for row in load_published() if str(row.table) == table and row.method == method]
+    rows = [row for row in rows if row.protocol == "cde" and row.uar_text]
     if not rows:
-        known = sorted({f"{each.table}:{each.method}" for each in load_published() if each.protocol == "cde"})
+        known = sorted({f"{row.table}:{row.method}" for row in load_published() if row.protocol == "cde"})
         raise ConfigError(f"no printed row {table}:{method}", fix=f"use one of: {', '.join(known)}")
-    return [(each.part, each.uf1_text, each.uar_text) for each in rows]
+    return [(row.part, row.uf1_text, row.uar_text) for row in rows]
 
 
 def _printed(part: str, uf1: str, uar: str, tolerance: float | None) -> Printed:
@@ -177,7 +177,7 @@ def _printed(part: str, uf1: str, uar: str, tolerance: float | None) -> Printed:
         raise ConfigError(f"{uf1} {uar} are not between 0 and 1", fix="write percentages as fractions: 0.8852 0.8944")
     if part not in (FULL, *CLIPS):
         counts = part.split(",")
-        if len(counts) != 3 or not all(each.isdecimal() and int(each) > 0 for each in counts):
+        if len(counts) != 3 or not all(count.isdecimal() and int(count) > 0 for count in counts):
             raise ConfigError(
                 f"{part!r} is not a part of the composite",
                 fix=f"use {FULL}, {', '.join(CLIPS)} or the clips of three classes, for example 457,55,187",
@@ -221,8 +221,8 @@ def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> 
         if abs((hits / clips).mean() - full.uar) > full.tolerance + ROUNDING:
             continue
         sums = np.zeros((1, 3), dtype=np.int64)
-        for name, each in zip(CLIPS, choice, strict=True):
-            sums = np.unique((sums[:, None] + parts[name][each]).reshape(-1, 3), axis=0)
+        for name, corpus_hits in zip(CLIPS, choice, strict=True):
+            sums = np.unique((sums[:, None] + parts[name][corpus_hits]).reshape(-1, 3), axis=0)
         scores = (2 * hits / (clips + hits + sums)).mean(1)
         if (np.abs(scores - full.uf1) <= full.tolerance + ROUNDING).any():
             fits.append(dict(zip(CLIPS, choice, strict=True)))

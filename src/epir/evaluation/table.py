@@ -60,7 +60,9 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     columns = [Column("method"), *TRAINING_COLUMNS, EVALUATION]
     columns += numbers("UF1", f"{LEVEL} interval", "UAR", "accuracy", group="all clips")
     columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("UF1", "UAR")]
-    methods = {each.method: [other for other in published if other.method == each.method] for each in published}
+    methods: dict[str, list[PublishedScores]] = {}
+    for pair in published:
+        methods.setdefault(pair.method, []).append(pair)
     rows: list[Row] = []
     for run, name in zip(runs, names or [run.name for run in runs], strict=True):
         training = training_of(run.experiment)
@@ -75,15 +77,15 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     rows += [_published_row(methods[method], parts) for method in own_first]
     has_changes = any("(changed)" in row.cells[1] for row in rows)
     notes = [f"{INTERVAL_NOTE} {CHANGED_NOTE}" if has_changes else INTERVAL_NOTE]
-    tables = ", ".join(map(str, sorted({each.table for each in published if each.table})))
-    later = [each.method for each in published if not each.table]
+    tables = ", ".join(map(str, sorted({pair.table for pair in published if pair.table})))
+    later = [pair.method for pair in published if not pair.table]
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
     notes += [f"Published since the paper: {', '.join(dict.fromkeys(later))}."] if later else []
     for run, name in zip(runs, names or [run.name for run in runs], strict=True):
         notes += [f"{name}: {note}." for note in run.environment.get("notes", ())]
         notes += [f"{name}, nested: {text}."] if (text := choices_text(run)) else []
-    remarks = (each for each in published if each.note)
-    notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
+    remarks = (pair for pair in published if pair.note)
+    notes += dict.fromkeys(f"{pair.method}, published ({pair.selection}): {pair.note}." for pair in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
 
 
@@ -96,15 +98,16 @@ def comparison_table(comparisons: Sequence[Comparison], *, names: Mapping[str, s
     )
     rows = tuple(
         score_row(
-            (names.get(each.second, each.second),),
-            each.second_training,
-            each.column,
+            (names.get(comparison.second, comparison.second),),
+            comparison.second_training,
+            comparison.column,
             (
-                *(f"{each.difference:+.4f}", f"{each.interval[0]:+.4f} to {each.interval[1]:+.4f}"),
-                "< 0.001" if each.p < 0.001 else f"{each.p:.4f}",
+                f"{comparison.difference:+.4f}",
+                f"{comparison.interval[0]:+.4f} to {comparison.interval[1]:+.4f}",
+                "< 0.001" if comparison.p < 0.001 else f"{comparison.p:.4f}",
             ),
         )
-        for each in comparisons
+        for comparison in comparisons
     )
     first = comparisons[0].first
     swaps = "exact: all swaps" if comparisons[0].is_exact else f"{SWAPS:,} random swaps"
@@ -196,7 +199,7 @@ def _cells(values: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
 
 def _published_row(pairs: Sequence[PublishedScores], parts: Sequence[str]) -> Row:
     """Return the row of one published method; a table of one corpus has no `full`."""
-    by_part = {each.part: each for each in pairs}
+    by_part = {pair.part: pair for pair in pairs}
     whole = by_part.get("full") or pairs[0]
     cells = [whole.uf1_text, "", whole.uar_text or MISSING, ""]
     for part in parts:

@@ -89,14 +89,14 @@ def calibrate_on_real_people(
                 fix="calibrate on other people; epir train calibrates on held-out people by itself",
             )
         scores = predict_maps(load_network(folder), read_maps(clips.samples), units=False, **config.views).scores
-    calibration = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
+    calibration = measure_calibration(scores, clips, before=float(config.notes.get("temperature", 1.0)))
     if write:
         with locked(resolved(folder)):
             _write(folder, calibration, {clip.person for clip in clips.clips})
     return calibration
 
 
-def measure(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealCalibration:
+def measure_calibration(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealCalibration:
     """Fit and measure the calibration of uncalibrated scores (n, C) of these clips."""
     scores = np.asarray(scores, float)
     truth = np.array([clips.classes.index(sample.label) for sample in clips.samples])

@@ -189,7 +189,7 @@ def check_range(name: str, value: Any, limits: tuple[Any, ...]) -> None:
             raise ConfigError(f"{name} cannot be {value}", fix=f"use {words}")
 
 
-def call(method: Callable[..., Any], settings: Any, signature: Signature) -> Any:
+def call_with_settings(method: Callable[..., Any], settings: Any, signature: Signature) -> Any:
     """Call a class or factory with its settings, under its own argument names."""
     arguments = {word: getattr(settings, word) for word, _, _ in signature.fields}
     if signature.classes:
@@ -245,7 +245,7 @@ def detect_kind(target: Any, signature: Signature, name: str) -> Kind:
     built = target
     if not is_class:
         required = {field: 1 for field, _, default in signature.fields if default is dataclasses.MISSING}
-        built = guarded(name, call, target, settings_class(name, signature)(**required), signature)
+        built = guarded(name, call_with_settings, target, settings_class(name, signature)(**required), signature)
     if issubclass(built if is_class else type(built), nn.Module):
         return "network"
     if trains_itself(built):

@@ -223,8 +223,11 @@ def read_config(folder: str | Path) -> ModelConfig:
 
 def read_settings(folder: str | Path) -> Any:
     """Read the settings of the network in a model folder."""
+    return _settings(read_config(folder), folder)
+
+
+def _settings(config: ModelConfig, folder: str | Path) -> Any:
     try:
-        config = read_config(folder)
         return settings_from_dict(config.settings, config.source)
     except ConfigError as error:
         raise CheckpointError(
@@ -239,11 +242,11 @@ def load_network(folder: str | Path) -> "Network":
 
     config = read_config(folder)
     if config.source is None:
-        network = build(read_settings(folder))
+        network = build(_settings(config, folder))
     else:
         network = _build_named(config.source, config.settings, Path(folder))
     assert isinstance(network, Network), "estimators have no model folder"
-    weights = _read_weights(Path(folder))
+    weights = _read_weights(Path(folder), config)
     network.unit_head = _empty_unit_head(weights, config.units)
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS, config.source)
     network.load_state_dict(weights)
@@ -280,9 +283,9 @@ def weights_digest(folder: Path) -> str:
     return file_digest(path)
 
 
-def _read_weights(folder: Path) -> dict[str, Tensor]:
+def _read_weights(folder: Path, config: ModelConfig) -> dict[str, Tensor]:
     """Read the weights of a model folder as float32."""
-    path, config = folder / WEIGHTS, read_config(folder)
+    path = folder / WEIGHTS
     try:
         check_regular(path, error=CheckpointError, fix=FIX)
         with utf8_name(path) as name:
@@ -358,7 +361,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     """
     folder = find_folder(start)
     path, config = folder / WEIGHTS, read_config(folder)
-    weights = _read_weights(folder)
+    weights = _read_weights(folder, config)
     model.unit_head = _empty_unit_head(weights, config.units)
     state = model.state_dict()
     mismatched_keys = sorted(state.keys() ^ weights.keys())
@@ -394,7 +397,8 @@ def _is_head(name: str, theirs: Tensor, mine: Tensor, classes_there: int, classe
 
 def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
     """Raise an error if the weights were trained for other classes or another map size."""
-    config, settings = read_config(folder), read_settings(folder)
+    config = read_config(folder)
+    settings = _settings(config, folder)
     if not _same_classes(config, classes):
         theirs = ", ".join(config.labels) or f"{settings.classes} classes"
         raise CheckpointError(

@@ -22,7 +22,7 @@ from epir.core.plugins import Plugin, is_plugin_name, list_plugins, load_object
 from epir.models.arguments import (
     Kind,
     Signature,
-    call,
+    call_with_settings,
     check_required,
     detect_kind,
     guarded,
@@ -93,7 +93,7 @@ class Method:
         if self.settings is ModelSettings:
             return cast("Network", self.target(settings))
         if self.signature is not None:
-            built = call(self.target, settings, self.signature)
+            built = call_with_settings(self.target, settings, self.signature)
         else:
             built = _clone(self.target, settings)
         if self.kind == "estimator":

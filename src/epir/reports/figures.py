@@ -33,7 +33,7 @@ from epir.reports.pictures import (
     motion_picture,
     png,
 )
-from epir.reports.results import Chart, Confusion, ExampleClip, Line, PersonScore, Strip, clips_text
+from epir.reports.results import Chart, Confusion, ExamplePrediction, Line, PersonScore, Strip, clips_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +174,9 @@ def draw_strips(strips: Sequence[Strip], *, title: str, chance: float) -> "Figur
     return figure
 
 
-def example_tiles(example: ExampleClip, flow_map: np.ndarray | None, face: np.ndarray | None = None) -> list[Tile]:
+def example_tiles(
+    example: ExamplePrediction, flow_map: np.ndarray | None, face: np.ndarray | None = None
+) -> list[Tile]:
     """Return flow, u, v and strain; the merged tokens and each head over the motion; then the same over the face."""
     tokens = example.tokens
     tiles = (

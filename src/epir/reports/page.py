@@ -158,7 +158,7 @@ def report_page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool,
     links += [(ident, title) for ident, title, _ in last]
     contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
     title = f"{results.series_title(runs)} on {runs[0].experiment.protocol}"
-    return whole_page(title, join(sections.headline(runs), contents, *body))
+    return whole_page(title, join(sections.page_header(runs), contents, *body))
 
 
 def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[Part]:

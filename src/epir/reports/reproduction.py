@@ -54,12 +54,12 @@ def write_reproduction(results: Reproduction, out: str | Path, *, faces: bool = 
 
 def paper_tables(results: Reproduction) -> list[Table]:
     """Return every table of the paper that could be reproduced, in its order."""
-    tables = [(TABLE_OF[part.protocol][0], comparison_table(part)) for part in results.parts]
+    tables = [(TABLE_OF[part.protocol][0], methods_table(part)) for part in results.parts]
     tables += [(TABLE_OF[part.protocol][1], ladder_table(part)) for part in results.parts if len(part.ladder) > 1]
     return [table for _, table in sorted(tables, key=lambda pair: pair[0])]
 
 
-def comparison_table(part: Reproduced) -> Table:
+def methods_table(part: Reproduced) -> Table:
     """Return Table 1, 2 or 3: ours in every column, then the printed scores, the paper's own method first."""
     run, number = part.epir, TABLE_OF[part.protocol][0]
     parts = _parts(run)

@@ -108,7 +108,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class ExampleClip:
+class ExamplePrediction:
     """A strict prediction, and the tokens behind it."""
 
     prediction: Prediction
@@ -175,7 +175,7 @@ def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str], main: Colum
     return Chart("held-out-accuracy", "Held-out accuracy (leaks)", "epoch", "accuracy", lines, (0.0, 1.0), note)
 
 
-def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[ExampleClip, ...]:
+def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[ExamplePrediction, ...]:
     """Return the most confident right answers, then wrong ones, of the first seed, alternating between classes."""
     seed = min(prediction.seed for prediction in run.predictions)
     of_seed = [prediction for prediction in run.predictions if prediction.seed == seed]
@@ -184,7 +184,7 @@ def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[Exampl
         *_most_confident([clip for clip in of_seed if clip.strict != clip.truth], wrong),
     ]
     tokens = clip_tokens(run, {clip.key for clip in chosen}, seed)
-    return tuple(ExampleClip(clip, tokens.get(clip.key)) for clip in chosen)
+    return tuple(ExamplePrediction(clip, tokens.get(clip.key)) for clip in chosen)
 
 
 def clip_tokens(run: Run, keys: set[str], seed: int) -> dict[str, Tokens]:

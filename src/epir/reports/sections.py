@@ -43,7 +43,7 @@ TOKENS_LEAD = (
 )
 
 
-def headline(runs: Sequence[Run]) -> Markup:
+def page_header(runs: Sequence[Run]) -> Markup:
     """Return the header: what was evaluated, warnings, and the scores, strict large and best epoch small."""
     titles = results.run_titles(runs)
     units = [_units_card(run) for run in runs if is_about_units(run)]
@@ -217,7 +217,7 @@ def score_strips(runs: Sequence[Run]) -> list[results.Strip]:
     return _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
 
 
-def _card(example: results.ExampleClip, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
+def _card(example: results.ExamplePrediction, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
     """Return one clip: its name, the truth, the answer, and the available pictures."""
     prediction, flow_map = example.prediction, sources.map_of(example.prediction.key)
     score = prediction.scores[run.experiment.classes.index(prediction.strict)]

@@ -140,7 +140,7 @@ def augment(
         maps = shifted(maps, *steps)
     if settings.turn or settings.zoom:
         turn, size, shape = 2 * torch.rand(3, clips, generator=generator, device=maps.device) - 1  # each (B,)
-        maps = turned(maps, math.radians(settings.turn) * turn, 1 + settings.zoom * size, 1 + settings.zoom / 2 * shape)
+        maps = warped(maps, math.radians(settings.turn) * turn, 1 + settings.zoom * size, 1 + settings.zoom / 2 * shape)
     if settings.blur and float(torch.rand(1, generator=generator, device=maps.device)) < settings.blur:
         maps = blurred(maps, 0.3 + 0.6 * float(torch.rand(1, generator=generator, device=maps.device)))
     if settings.noise:
@@ -167,7 +167,7 @@ def shifted(maps: Tensor, down: Tensor, right: Tensor) -> Tensor:
     return maps[clips, channels, rows[:, None, :, None], columns[:, None, None, :]]
 
 
-def turned(maps: Tensor, angle: Tensor, size: Tensor, shape: Tensor) -> Tensor:
+def warped(maps: Tensor, angle: Tensor, size: Tensor, shape: Tensor) -> Tensor:
     """Turn the faces in maps (B, 3, S, S) clockwise by `angle` (radians), scale by `size`, and widen by `shape`.
 
     All three are (B,). Edges are replicated. The vectors move but do not turn: a stretched or standardised map has lost

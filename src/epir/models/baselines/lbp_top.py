@@ -93,7 +93,7 @@ def read_volume(
     return np.stack([(1 - s) * grey[b] + s * grey[b + 1] for b, s in zip(before, share, strict=True)])
 
 
-def patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
+def binary_patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
     """Return binary patterns 0..255 on the planes XY, XT, YT, (3, T - 2 reach, Y - 2 radius, X - 2 radius).
 
     Bit p is set if the neighbour at angle p * 45 degrees is at least as bright as the centre.
@@ -167,5 +167,5 @@ def _clip_features(
 ) -> np.ndarray:
     """Return the features of one clip; cached, because every fold asks again for almost all clips."""
     volume = read_volume(frames, crop, turns, onset, offset, size=sizes.face_size, length=sizes.length)
-    codes = patterns(volume, radius=sizes.radius, reach=sizes.reach)
+    codes = binary_patterns(volume, radius=sizes.radius, reach=sizes.reach)
     return block_histograms(codes, sizes.grid).astype(np.float32)
