@@ -13,13 +13,13 @@ from epir.bench.robustness import (
     scores,
     share_when_slow,
     smoothed_8_bit,
-    standardised,
     stretched,
     synthetic_scores,
 )
 from epir.core.errors import ConfigError
 from epir.core.seeds import generator
 from epir.maps.mapset import save_maps
+from epir.models.network import standardised
 from epir.models.registry import create_model
 from epir.synthetic.maps import synthetic_maps
 

@@ -81,7 +81,7 @@ def test_export_defaults_to_the_shipped_model(invoke, tmp_path, monkeypatch):
 
     def remember(folder, out, **options):
         asked.append((folder, out))
-        return module.Exported(out, 0.0, 0.0, 0.0, 1, 1, 0.0, 1.0)
+        return module.ExportedModel(out, 0.0, 0.0, 0.0, 1, 1, 0.0, 1.0)
 
     monkeypatch.setattr(module, "export", remember)
     invoke("export", "--out", tmp_path / "m.onnx")

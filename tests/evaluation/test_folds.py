@@ -122,9 +122,9 @@ def test_a_corpus_with_a_split_of_its_own():
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ([("1", "a", "train"), ("2", "b", "")], "dfme/2/b belongs to no part of a split"),
-        ([("1", "a", "train"), ("2", "b", "train")], "all clips are of train"),
-        ([("1", "a", "test-a"), ("2", "b", "test-a")], "all clips are of test-a"),
+        ([("1", "a", "train"), ("2", "b", "")], "dfme/2/b is in no part of a split"),
+        ([("1", "a", "train"), ("2", "b", "train")], "all clips are in train"),
+        ([("1", "a", "test-a"), ("2", "b", "test-a")], "all clips are in test-a"),
         ([("1", "a", "train"), ("1", "b", "test-a"), ("2", "c", "train")], "dfme/1 is in training and in a test part"),
     ],
 )

@@ -264,9 +264,9 @@ def test_from_training_to_an_answer(net, make_maps, tmp_path, monkeypatch):
     from epir.recognition.recognizer import Recognizer
 
     call = dict(protocol="cde", weights=final.folder, allow_seen=True)
-    with pytest.raises(ConfigError, match=r"does not come with it: it is my_net.py:MyNet\n  fix: name it: --code"):
+    with pytest.raises(ConfigError, match=r"code that is not in the folder: my_net.py:MyNet\n  fix: add --code"):
         Recognizer.from_pretrained(final.folder)
-    with pytest.raises(ConfigError, match="does not come with it"):
+    with pytest.raises(ConfigError, match="code that is not in the folder"):
         evaluate_zero_shot(maps, out=tmp_path / "run", **call)
     assert not (tmp_path / "run").exists()
     registry.name_code([net])

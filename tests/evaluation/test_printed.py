@@ -31,7 +31,7 @@ def test_the_row_of_epir_in_table_1_fits_exactly_one_set_of_hits():
 def test_samm_in_table_4_is_impossible():
     explanation = explained("4:+Token Integration")
     assert explanation.alone["samm"] == () and len(explanation.alone["casme2"]) == 1 and explanation.together == ()
-    words = "No single run pooled over these clips gives what is printed for SAMM."
+    words = "No single run pooled over these clips gives the printed scores for SAMM."
     assert words in explanation_table(explanation).text()
 
 
@@ -86,10 +86,10 @@ def test_the_tolerance_follows_the_printed_digits():
 @pytest.mark.parametrize(
     ("texts", "problem", "fix"),
     [
-        (["0.8"], "'0.8' is no printed pair of scores", '"PART UF1 UAR"'),
-        (["ck 0.8 0.8"], "'ck' is no part of the composite", "use full, casme2, samm, smic or the clips"),
+        (["0.8"], "'0.8' is not a pair of scores", '"PART UF1 UAR"'),
+        (["ck 0.8 0.8"], "'ck' is not a part of the composite", "use full, casme2, samm, smic or the clips"),
         (["88.5 89.4"], "88.5 89.4 are not between 0 and 1", "as fractions"),
-        (["x y"], "x y are no scores", "as printed"),
+        (["x y"], "x y are not scores", "as printed"),
         (["9:EPIR"], "no printed row 9:EPIR", "1:EPIR"),
         (["900,1,1 0.5 0.5"], "900,1,1 are too many clips", "at most 800"),
         (["0.8 0.8", "full 0.7 0.7"], "two pairs are given for full", "one printed row at a time"),

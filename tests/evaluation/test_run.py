@@ -15,7 +15,7 @@ from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirError, EpirWarning, ProtocolError, RunError, TrainingError
 from epir.core.records import Clip
 from epir.evaluation import run as module
-from epir.evaluation.run import evaluate, evaluate_zero_shot, provenance
+from epir.evaluation.run import describe_machine, evaluate, evaluate_zero_shot
 from epir.evaluation.table import score_table
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.registry import create_model
@@ -146,7 +146,7 @@ def test_a_recipe_that_replaces_the_default_is_announced_and_recorded(make_maps,
 
 def test_provenance_has_versions_machine_and_maps_but_no_names(make_maps, tmp_path):
     mapset = load_maps(make_maps())
-    environment = provenance([mapset], tmp_path / "runs" / "first", engine="local", workers=2, device="cpu")
+    environment = describe_machine([mapset], tmp_path / "runs" / "first", engine="local", workers=2, device="cpu")
     assert {"epir", "python", "torch", "numpy"} <= set(environment["versions"])
     assert environment["machine"]["cores"] >= 1 and environment["machine"]["system"] == platform.system()
     assert environment["maps"][0]["digest"] == mapset.digest and environment["maps"][0]["folder"] == "../../maps"
@@ -166,7 +166,7 @@ def test_maps_may_come_from_memory(quick, tmp_path):
 def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
     wild = {"lr": 1000, "weight_decay": 1000, "gradient_limit": 0, "warmup": 0, "batch": 4}
     changes = [f"training.{name}={value}" for name, value in wild.items()]
-    with pytest.raises(TrainingError, match=r"fold casme2/00, seed 0: the loss is not a number any more in epoch"):
+    with pytest.raises(TrainingError, match=r"fold casme2/00, seed 0: the loss became NaN or infinite in epoch"):
         evaluate(make_maps(), protocol="cde", model="ststnet", out=tmp_path / "run", changes=changes, engine=ONE)
 
 
@@ -250,7 +250,7 @@ def test_maps_replaced_while_it_runs_stop_the_run(finished, quick, monkeypatch):
 
     monkeypatch.setattr(Engine, "run", replaced)
     call = dict(protocol="cde", model="ststnet", out=finished / "new", changes=quick, engine=ONE)
-    with pytest.raises(EpirError, match="was replaced or changed while it was used"):
+    with pytest.raises(EpirError, match="was replaced or changed while it was in use"):
         evaluate(finished / "maps", **call)
     assert folds_done(finished / "new") == 1
     with pytest.raises(RunError, match=r"has other settings or maps \(maps: "):
@@ -265,5 +265,5 @@ def test_weights_replaced_while_it_runs_stop_the_run(finished, monkeypatch):
         return real(self, *rest, **options)
 
     monkeypatch.setattr(Engine, "run", replaced)
-    with pytest.raises(EpirError, match="were replaced while the run used them\n  fix: run the same command"):
+    with pytest.raises(EpirError, match="were replaced while the run used them\n  fix: restore the original"):
         evaluate_zero_shot(finished / "maps", protocol="cde", weights=weights, out=finished / "new", engine=ONE)

@@ -28,7 +28,7 @@ def test_a_map_set_written_anew_is_refused(make_maps):
     maps, clips = load_maps(make_maps("other", seed=5)).maps, load_maps(make_maps("third")).clips
     folder = gathered.samples[0].folder
     save_maps(folder, maps, clips, recipe={}, force=True)
-    with pytest.raises(MapSetError, match=r"was replaced or changed while it was used\n  fix: run the same command"):
+    with pytest.raises(MapSetError, match=r"was replaced or changed while it was in use\n  fix: restore"):
         read_maps(gathered.samples)
     assert read_maps(gather([load_maps(folder)], "cde").samples).shape == maps.shape  # asked for anew, it is taken
 

@@ -285,9 +285,7 @@ def test_a_stray_copy_of_a_fold_is_told_of_and_not_counted(tmp_path, name):
 def test_missing_folds_never_give_the_old_headline(tmp_path):
     finished(tmp_path, replace(EXPERIMENT, seeds=2))
     (tmp_path / "folds" / "samm+2__seed1.json").unlink()
-    words = (
-        r"is not finished: of seed 1 1 of 2 folds are there\n  fix: run the command that began this run again to resume"
-    )
+    words = r"is not finished: seed 1 has 1 of 2 folds\n  fix: run the command that began this run again to resume"
     with pytest.raises(RunError, match=words):
         open_run(tmp_path)
 
@@ -336,7 +334,7 @@ def test_a_fold_with_other_clips_is_refused(tmp_path):
         store.add(record("casme2/1", count=2))
         with pytest.raises(RunError, match=r"casme2\+1__seed0.json has other clips than its fold\n  fix: delete"):
             store.check(HELD_OUT)
-        with pytest.raises(RunError, match="is of no fold of this run"):
+        with pytest.raises(RunError, match="belongs to no fold of this run"):
             store.check({"samm/2": []})
 
 

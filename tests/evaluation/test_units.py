@@ -14,9 +14,9 @@ from epir.core.records import Clip
 from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json, unit_records
 from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import EvaluationSet, Sample, with_units
+from epir.evaluation.scores import unit_scores
 from epir.evaluation.store import open_run
 from epir.evaluation.table import units_table
-from epir.evaluation.units import unit_scores
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model
 from epir.models.units import UnitCalibration, UnitHead
@@ -32,7 +32,7 @@ def record(*clips, seed=0):
 
 
 def test_f1_of_a_unit_by_hand():
-    scores = unit_scores([record(clip("p", 1, "4+L12", [4]), clip("p", 2, "4", [4, 12]), clip("q", 3, "1", [4]))])
+    scores = unit_scores([clip("p", 1, "4+L12", [4]), clip("p", 2, "4", [4, 12]), clip("q", 3, "1", [4])])
     four, twelve, one = (scores["units"][name] for name in ("4", "12", "1"))
     assert four["f1"] == pytest.approx(4 / 5) and four["there"] == 2 and four["always"] == pytest.approx(4 / 5)
     assert twelve["f1"] == 0 and one["f1"] == 0 and one["always"] == pytest.approx(2 / 4)
@@ -41,7 +41,7 @@ def test_f1_of_a_unit_by_hand():
 
 
 def test_units_that_nobody_names_have_no_score_and_no_part_in_the_mean():
-    scores = unit_scores([record(clip("p", 1, "4", [4, 25]), clip("q", 2, "26", [26]))])
+    scores = unit_scores([clip("p", 1, "4", [4, 25]), clip("q", 2, "26", [26])])
     assert scores["units"]["25"] == {"there": 0, "found": 1.0, "f1": None, "interval": None, "always": None}
     assert scores["mean"] == {
         "all": {"units": 2, "f1": 1.0, "interval": [1.0, 1.0]},
@@ -50,10 +50,10 @@ def test_units_that_nobody_names_have_no_score_and_no_part_in_the_mean():
 
 
 def test_clips_without_an_annotation_are_left_out_and_counted():
-    scores = unit_scores([record(clip("p", 1, "4", [4]), clip("p", 2, "", [4, 12]))])
+    scores = unit_scores([clip("p", 1, "4", [4]), clip("p", 2, "", [4, 12])])
     assert scores["clips"] == 1 and scores["without_annotation"] == 1 and scores["units"]["4"]["f1"] == 1
-    assert unit_scores([record(clip("p", 1, "", [4]))]) is None
-    assert unit_scores([record(ClipRecord("c", "p", "1", "a", "a", "a", 0, "all clips", (1.0,)))]) is None
+    assert unit_scores([clip("p", 1, "", [4])]) is None
+    assert unit_scores([ClipRecord("c", "p", "1", "a", "a", "a", 0, "all clips", (1.0,))]) is None
 
 
 def test_the_scores_are_those_of_scikit_learn():
@@ -64,7 +64,7 @@ def test_the_scores_are_those_of_scikit_learn():
         predicted = [unit for unit in UNITS if random.random() < (0.6 if unit in there else 0.2)]
         annotation = "+".join(f"{random.choice(['', 'L', 'R'])}{unit}" for unit in there)
         clips.append(clip(f"p{number % 7}", number, annotation, predicted, ["casme2", "samm"][number % 2]))
-    scores = unit_scores([record(*clips[:30]), record(*clips[30:])])
+    scores = unit_scores(clips)
     truth = np.array([[unit in parse_units(each.units["annotation"]) for unit in UNITS] for each in clips])
     guess = np.array([[unit in each.units["found"] for unit in UNITS] for each in clips])
     expected = f1_score(truth, guess, average=None)
@@ -85,7 +85,7 @@ def test_the_scores_are_those_of_scikit_learn():
 def test_the_interval_of_a_unit_that_few_people_show_begins_below_its_score():
     """Where nobody who is drawn shows it, it counts 0; otherwise the lowest resampling would be the score itself."""
     clips = [clip("p0", 0, "26", [26]), *(clip(f"p{number}", number, "4", [26]) for number in range(1, 8))]
-    score = unit_scores([record(*clips)])["units"]["26"]
+    score = unit_scores(clips)["units"]["26"]
     assert score["f1"] == pytest.approx(0.222, abs=1e-3)
     assert score["interval"][0] == 0 and score["interval"][1] > score["f1"]
 
@@ -93,7 +93,7 @@ def test_the_interval_of_a_unit_that_few_people_show_begins_below_its_score():
 def test_the_floor_is_that_of_the_benchmark():
     """CD6ME: 2,031 clips, unit 12 in 176 of them: always positive gives 15.9."""
     clips = [clip("p", number, "12" if number < 176 else "43", [12]) for number in range(2031)]
-    score = unit_scores([record(*clips)])["units"]["12"]
+    score = unit_scores(clips)["units"]["12"]
     assert score["f1"] == score["always"] == pytest.approx(0.159, abs=5e-4)
 
 
@@ -168,7 +168,7 @@ def test_what_has_no_units_is_refused(annotated, make_maps, tmp_path):
         evaluate_zero_shot(annotated, weights=plain, **call)
     with pytest.raises(ProtocolError, match=r"none of 24 clips has annotated action units\n  fix: .*action_units"):
         evaluate_zero_shot(make_maps("bare"), weights=plain, **call)
-    with pytest.raises(ConfigError, match=r"'bi-woof' has no features .* be learned\n  fix: evaluate a network"):
+    with pytest.raises(ConfigError, match=r"'bi-woof' exposes no features .* from\n  fix: evaluate a network"):
         evaluate(annotated, model="bi-woof", **call)
     with pytest.raises(ConfigError, match="there is no target 'unit'"):
         evaluate(annotated, protocol="cde", target="unit")
@@ -189,6 +189,6 @@ def test_under_cd6me_a_clip_without_units_has_none_and_counts():
     assert len(kept.samples) == 6 and kept.left_out == 0
     assert [each.clip.extra["action_units"] for each in kept.samples] == ["12", "none", "4+7"] * 2
     assert len(with_units(replace(whole, protocol="cde")).samples) == 4
-    scores = unit_scores([record(clip("p", 1, "12", [12]), clip("p", 2, "none", [12]))])
+    scores = unit_scores([clip("p", 1, "12", [12]), clip("p", 2, "none", [12])])
     assert scores["units"]["12"]["f1"] == pytest.approx(2 / 3)  # the clip without units is a false alarm
     assert scores["units"]["12"]["always"] == pytest.approx(2 / 3) and scores["without_annotation"] == 0

@@ -6,7 +6,7 @@ from torch import nn
 from epir.core.errors import CheckpointError
 from epir.core.records import Clip
 from epir.final import alignment
-from epir.final.alignment import STEPS, align, certainties, choose, move, step_words
+from epir.final.alignment import STEPS, align, certainties, choose_steps, move, step_words
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model
 
@@ -58,16 +58,16 @@ def test_each_person_follows_the_others():
     #                      ana  ana  ben  cy
     certainty = np.array([[0.9, 0.9, 0.5, 0.5], [0.1, 0.1, 0.8, 0.8]])
     # ana: ben and cy say 1, her own clips would say 0; ben: the mean of ana, ana and cy is 0.77 against 0.33
-    assert choose(certainty, ["a/ana", "a/ana", "a/ben", "a/cy"]).tolist() == [1, 1, 0, 0]
+    assert choose_steps(certainty, ["a/ana", "a/ana", "a/ben", "a/cy"]).tolist() == [1, 1, 0, 0]
 
 
 def test_somebody_who_is_alone_counts():
-    assert choose(np.array([[0.5, 0.6], [0.9, 0.8]]), ["a/dee", "a/dee"]).tolist() == [1, 1]
+    assert choose_steps(np.array([[0.5, 0.6], [0.9, 0.8]]), ["a/dee", "a/dee"]).tolist() == [1, 1]
 
 
 def test_maps_stay_where_they_are_unless_much_is_gained():
     certainty = np.array([[0.80, 0.80], [0.815, 0.815]])
-    assert choose(certainty, ["a/1", "a/2"]).tolist() == [0, 0]
+    assert choose_steps(certainty, ["a/1", "a/2"]).tolist() == [0, 0]
 
 
 @pytest.fixture

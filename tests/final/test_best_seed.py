@@ -40,7 +40,7 @@ def test_the_makefile_gets_the_folder_alone(seeds):
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{folders[1]}\n"
     refused = subprocess.run(command[:3], capture_output=True, text=True)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == "no model folder is given to choose from\n  fix: name one for each seed\n"
+    assert refused.stderr == "no model folder given\n  fix: name one for each seed\n"
 
 
 def test_other_trainings_are_no_seeds(seeds):

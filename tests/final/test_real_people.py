@@ -11,7 +11,7 @@ from epir.evaluation.samples import EvaluationSet, Sample, gather
 from epir.final.calibration import calibration_error, with_temperature
 from epir.final.real_people import (
     calibrate_on_real_people,
-    measure,
+    measure_calibration,
     quotable,
     reliability,
 )
@@ -38,7 +38,7 @@ def clips_and_scores(count=3000, sharpness=2.0):
 
 def test_scores_that_are_too_sure_are_softened_and_the_check_leaves_a_corpus_out():
     clips, scores, truth = clips_and_scores()
-    calibration = measure(scores, clips, before=1.0)
+    calibration = measure_calibration(scores, clips, before=1.0)
     # 30 people: the prior and Laplace hold the scores back, so that the temperatures are a little above 2
     assert calibration.temperature == pytest.approx(2.0, abs=0.15)
     assert calibration.error_before == pytest.approx(calibration_error(scores, truth), abs=1e-4)
@@ -53,7 +53,7 @@ def test_the_temperature_of_a_corpus_that_is_left_out_does_not_know_it():
     clips, scores, truth = clips_and_scores()
     bad = np.array([clip.corpus == "corpus 0" for clip in clips.clips])
     scores[bad] = with_temperature(np.roll(np.eye(3), 1, axis=1)[truth[bad]] * 0.98 + 0.01, 1.0)
-    calibration = measure(scores, clips, before=1.0)
+    calibration = measure_calibration(scores, clips, before=1.0)
     assert calibration.by_corpus["corpus 0"]["temperature"] == pytest.approx(2.0, abs=0.15)
     assert calibration.by_corpus["corpus 0"]["error"] > 0.5
 
@@ -114,7 +114,7 @@ def test_a_dry_run_changes_nothing(model, others):
 
 def test_people_whom_the_model_has_seen_do_not_calibrate_it(model, maps):
     before = (model / "config.json").read_text()
-    with pytest.raises(LeakError, match=r"the model has seen 15 people \(.*and is surer of them\S* than") as caught:
+    with pytest.raises(LeakError, match=r"the model has seen 15 people \(.*so its scores are too high") as caught:
         calibrate_on_real_people(model, [maps], protocol="sde")
     assert caught.value.fix.startswith("calibrate on other people")
     assert (model / "config.json").read_text() == before
@@ -128,6 +128,6 @@ def test_maps_that_do_not_fit_are_refused(model, maps, tmp_path):
 
 
 def test_the_model_that_comes_with_epir_is_not_changed_in_its_place(maps):
-    with pytest.raises(ConfigError, match="not changed where it is installed") as caught:
+    with pytest.raises(ConfigError, match="installed weights of epir cannot be changed") as caught:
         calibrate_on_real_people(None, [maps], protocol="sde")
     assert "--dry-run" in caught.value.fix

@@ -55,7 +55,7 @@ def test_a_training_that_was_killed_when_its_model_was_in_place_is_told_that_it_
             train(maps, **call)
     assert len(list(tmp_path.iterdir())) == 2  # the model and what its training was kept in
     before = bytes_of(tmp_path / "mine")
-    with pytest.warns(EpirWarning, match=r"mine is complete already, from these maps and settings; --force trains it"):
+    with pytest.warns(EpirWarning, match=r"mine is already complete with these maps and settings; --force trains it"):
         again = train(maps, **call)
     notes = read_config(tmp_path / "mine").notes
     assert again.strict == notes["strict"] and again.clips == 120 and again.evaluation == "strict"
@@ -88,7 +88,7 @@ def test_one_person_cannot_calibrate(maps, tmp_path):
     ("options", "words"),
     [
         ({"folds": 1}, "--folds must be at least 2, not 1"),
-        ({"model": "bi-woof"}, "'bi-woof' is an estimator, which has no weights to write into a model folder"),
+        ({"model": "bi-woof"}, "'bi-woof' is an estimator, which has no weights for a model folder"),
     ],
 )
 def test_impossible_trainings_are_refused(maps, tmp_path, options, words):

@@ -7,7 +7,7 @@ import pytest
 
 from epir.core.config import to_dict
 from epir.core.errors import ConfigError
-from epir.models.arguments import Range, call, plain_settings, read_signature, settings_class
+from epir.models.arguments import Range, call_with_settings, plain_settings, read_signature, settings_class
 
 
 def settings_of(method, **values):
@@ -30,14 +30,14 @@ def test_the_usual_names_of_classes_and_size_are_understood(classes, size):
     names: dict = {}
     exec(f"def method({classes}, {size}=224, width=8):\n    return ({classes}, {size}, width)", names)
     settings = settings_of(names["method"], classes=5, map_size=12, width=3)
-    assert call(names["method"], settings, read_signature(names["method"], "mine")) == (5, 12, 3)
+    assert call_with_settings(names["method"], settings, read_signature(names["method"], "mine")) == (5, 12, 3)
 
 
 def test_a_method_that_does_not_ask_for_the_size_is_not_given_it():
     def method(classes, width=8):
         return (classes, width)
 
-    assert call(method, settings_of(method), read_signature(method, "mine")) == (3, 8)
+    assert call_with_settings(method, settings_of(method), read_signature(method, "mine")) == (3, 8)
 
 
 def test_arguments_that_cannot_be_settings_keep_their_defaults():
@@ -45,7 +45,7 @@ def test_arguments_that_cannot_be_settings_keep_their_defaults():
         return (layer, hook, more, others)
 
     assert to_dict(settings_of(method)) == {"name": "mine", "map_size": 28, "classes": 3, "normalise": "map"}
-    assert call(method, settings_of(method), read_signature(method, "mine")) == (dict, None, (), {})
+    assert call_with_settings(method, settings_of(method), read_signature(method, "mine")) == (dict, None, (), {})
 
 
 def test_one_without_a_default_that_cannot_be_written_is_refused():
@@ -63,7 +63,7 @@ def test_positional_only_and_unreadable_annotations_are_refused():
     def unreadable(classes: "Nowhere"):  # noqa: F821
         return classes
 
-    with pytest.raises(ConfigError, match="takes 'classes' by position only\n  fix: let it be given by name"):
+    with pytest.raises(ConfigError, match="takes 'classes' by position only\n  fix: remove the slash"):
         read_signature(by_place, "mine")
     with pytest.raises(ConfigError, match=r"arguments of mine cannot be read: .*Nowhere.*\n  fix: correct its annot"):
         read_signature(unreadable, "mine")
@@ -81,7 +81,7 @@ def test_a_dataclass_of_settings_is_filled_in():
         return sizes
 
     settings = settings_of(method, classes=4, width=2)
-    assert call(method, settings, read_signature(method, "mine")) == Sizes(4, 2, (3, 5), "mine")
+    assert call_with_settings(method, settings, read_signature(method, "mine")) == Sizes(4, 2, (3, 5), "mine")
 
 
 def test_ranges_and_choices_of_annotations_are_kept():

@@ -100,7 +100,7 @@ def test_simple_parameters_of_all_steps_are_settings():
             r"scores of the shape \(12, 2\) for 12 maps and 3 classes\n  fix: let",
         ),
         (lambda count: np.zeros(count), r"scores of the shape \(12,\) for 12 maps"),
-        (lambda count: np.full((count, 3), np.nan), "scores that are not numbers\n  fix: look at the settings"),
+        (lambda count: np.full((count, 3), np.nan), "scores that are not finite\n  fix: check the settings"),
         (lambda count: "yes", "predict_proba failed: could not convert.*\n  fix: call predict_proba on some maps"),
     ],
 )
@@ -135,5 +135,5 @@ def test_maps_of_another_size_or_with_gaps_and_one_class_are_refused():
         model.fit(MAPS[:, :, :2], LABELS)
     with pytest.raises(ShapeError, match="NaN or infinity"):
         model.fit(np.full_like(MAPS, np.nan), LABELS)
-    with pytest.raises(TrainingError, match="clips of one class only\n  fix: train on clips of two classes"):
+    with pytest.raises(TrainingError, match="clips of one class only\n  fix: train on clips of two or more classes"):
         model.fit(MAPS, LABELS * 0)

@@ -68,7 +68,7 @@ def test_a_pickle_is_refused_and_never_opened(folder, tmp_path, name):
     (folder / "model.safetensors").unlink()
     trace = tmp_path / "executed"
     (folder / name).write_bytes(pickle.dumps(Explosive(trace)))
-    with pytest.raises(CheckpointError, match=r"not a whole safetensors file|as a pickle \(pytorch_model.bin\)"):
+    with pytest.raises(CheckpointError, match=r"not a complete safetensors file|as a pickle \(pytorch_model.bin\)"):
         Epir.from_pretrained(folder)
     assert not trace.exists()
 
@@ -106,23 +106,23 @@ def test_a_config_that_was_edited_is_refused(model, tmp_path, edit):
 def test_a_forged_record_of_whom_the_weights_have_seen_is_refused(model, tmp_path):
     folder = model.save_pretrained(tmp_path / "m", seen=Seen(frozenset({"a"}), frozenset({1})))
     write_seen(folder, Seen())
-    with pytest.raises(CheckpointError, match=r"are not the record that config.json was written with\n  fix: copy"):
+    with pytest.raises(CheckpointError, match=r"seen.npy in .* do not match config.json\n  fix: copy"):
         load_network(folder)
     (folder / "seen.json").unlink()  # without a record, nothing is claimed, and evaluations say so
     assert load_network(folder).seen is None
     bare = model.save_pretrained(tmp_path / "bare")
     write_seen(bare, Seen())
-    with pytest.raises(CheckpointError, match="are not the record"):
+    with pytest.raises(CheckpointError, match=r"do not match config.json"):
         load_network(bare)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda content: content[:-100], r"is not a whole safetensors file.*\n  fix: it may be cut short"),
+        (lambda content: content[:-100], r"is not a complete safetensors file.*\n  fix: it may be truncated"),
         (  # a number that is still one
             lambda content: content[:-3] + bytes([content[-3] ^ 1]) + content[-2:],
-            r"is not the file that config.json was written with\n  fix: copy the whole folder again",
+            r"does not match config.json\n  fix: copy the whole folder again",
         ),
     ],
     ids=["cut short", "changed"],
@@ -154,9 +154,9 @@ def test_weights_of_another_size_are_named(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "epir-model/9"}, r"has the format 'epir-model/9', this version of epir reads 'epir-model/2'"),
+        ({"format": "epir-model/9"}, r"has the format 'epir-model/9', but this version of epir reads 'epir-model/2'"),
         ({"model": {"name": "epir", "withd": 24}}, r"cannot be used: \[model\] has no setting 'withd'"),
-        ({"model": None}, r"has no settings of the model"),
+        ({"model": None}, r"has no model settings"),
     ],
 )
 def test_a_config_that_does_not_fit_is_refused(folder, change, words):
@@ -213,7 +213,7 @@ def test_every_registered_network_is_loaded_by_its_class_and_by_any(tmp_path):
 
 
 def test_the_class_of_another_model_is_refused(folder):
-    with pytest.raises(CheckpointError, match=r"of the kind Epir, not ModuleNetwork\n  fix: use Epir.from_pretrained"):
+    with pytest.raises(CheckpointError, match=r"of class Epir, not ModuleNetwork\n  fix: use Epir.from_pretrained"):
         ModuleNetwork.from_pretrained(folder)
 
 
@@ -343,13 +343,13 @@ def test_weights_of_another_model_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "shape", "words"),
     [
-        ("module.streams.0.2.weight", (7,), r"is \(7,\) there and \(3,\) here\n  fix: use"),
-        ("module.head.weight", (3, 2), r"is \(3, 2\) there and .*\n  fix: use"),
+        ("module.streams.0.2.weight", (7,), r"is \(7,\), the model's is \(3,\)\n  fix: use"),
+        ("module.head.weight", (3, 2), r"is \(3, 2\), the model's is .*\n  fix: use"),
     ],
 )
 def test_weights_of_another_size_are_refused(tmp_path, name, shape, words):
     folder = saved(tiny(), tmp_path, **{name: torch.zeros(shape)})
-    with pytest.raises(CheckpointError, match=f"does not fit: {name} {words}"):
+    with pytest.raises(CheckpointError, match=f"does not fit: its {name} {words}"):
         start_from(tiny(), folder, TWO)
 
 

@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from epir.core.errors import ConfigError, TrainingError
+from epir.core.errors import ConfigError, RunError, TrainingError
 from epir.models.predict import (
+    Tokens,
     find_device,
     mirrored,
     predict_maps,
+    read_tokens,
     tensor_with_temperature,
     views,
     with_temperature,
@@ -59,7 +61,7 @@ def test_an_answer_is_the_mean_over_the_views(model, maps):
 
 def test_scores_that_are_no_numbers_are_no_answer(model, maps):
     next(model.parameters()).data.fill_(float("nan"))
-    with pytest.raises(TrainingError, match=r"scores that are not numbers\n  fix: its training diverged"):
+    with pytest.raises(TrainingError, match=r"scores that are not finite\n  fix: its training diverged"):
         predict_maps(model, maps)
 
 
@@ -75,3 +77,28 @@ def test_the_graph_applies_temperature_and_highest_score_as_numpy_does():
 def test_an_unknown_device_is_named():
     with pytest.raises(ConfigError, match=r"there is no device 'abacus' here\n  fix: use --set training.device=cpu"):
         find_device("abacus")
+
+
+def test_a_record_is_read_and_counted():
+    tokens = read_tokens({"groups": [[0, 1], [2], [3]], "selected": [1], "rollout": [[0.25] * 4]}, "here")
+    assert (tokens.grid, tokens.patches, tokens.merged, tokens.rate) == (2, 4, ((0, 1),), 0.25)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        None,
+        {"groups": [[0], [0], [1], [2]], "selected": [0], "rollout": []},
+        {"groups": [[0], [1], [2], [3]], "selected": [4], "rollout": []},
+        {"groups": [["x"]], "selected": [0], "rollout": []},
+    ],
+)
+def test_a_damaged_record_is_named_with_its_place(record):
+    with pytest.raises(RunError, match=r"the fold f has damaged token records\n  fix: remove that file"):
+        read_tokens(record, "the fold f")
+
+
+def test_attention_is_the_mean_of_the_heads():
+    tokens = Tokens(((0,), (1,), (2,), (3,)), (), ((1.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.5, 0.0)))
+    assert tokens.attention == (0.5, 0.25, 0.25, 0.0)

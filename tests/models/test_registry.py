@@ -20,7 +20,6 @@ from epir.models.registry import (
     settings_from_dict,
 )
 from epir.models.settings import PRESETS
-from epir.models.trial import check_network
 
 BASELINES = (
     *("ststnet", "off-apexnet", "dual-inception", "capsulenet", "rcn-a", "htnet", "resnet18-flow", "featref"),
@@ -64,12 +63,12 @@ def test_unknown_names_are_refused_with_the_nearest():
             refuse("stsnet")
     with pytest.raises(ConfigError, match=r"\[model\] has no setting 'droput'\n  fix: did you mean 'dropout'\?"):
         create_model("ststnet", droput=0.1)
-    with pytest.raises(ConfigError, match="need its name\n  fix: write name = 'epir'"):
+    with pytest.raises(ConfigError, match="have no name\n  fix: write name = 'epir'"):
         settings_from_dict({"classes": 3})
 
 
 def test_an_estimator_is_no_network():
-    with pytest.raises(ConfigError, match=r"'mdmo' is an estimator, .* not a network\n  fix: .*--model mdmo"):
+    with pytest.raises(ConfigError, match=r"'mdmo' is an estimator, not a network\n  fix: .*--model mdmo"):
         create_model("mdmo")
 
 
@@ -208,9 +207,9 @@ def test_the_attributes_recipe_and_normalise_of_a_class_are_its_defaults():
         ("import torch\nimport nowhere_else\n", "MyNet", r"my_net.py, line 2, cannot be imported: Module"),
         ("class MyNet(:\n", "MyNet", r"my_net.py, line 1, cannot be imported: SyntaxError"),
         ("MyNet = 3\n", "MyNet", r"is a value of type int, not a model\n  fix: name a function or a class"),
-        ("class MyNet:\n    pass\n", "MyNet", r"MyNet is neither a torch module nor an estimator\n  fix: derive"),
-        ("def MyNet(classes):\n    return 3\n", "MyNet", r"MyNet gives a int, which is neither .*\n  fix: let it"),
-        (NET.replace("classes: int, width", "width"), "MyNet", r"MyNet takes no number of classes\n  fix: let its"),
+        ("class MyNet:\n    pass\n", "MyNet", r"MyNet is neither a torch module nor an estimator\n  fix: use a"),
+        ("def MyNet(classes):\n    return 3\n", "MyNet", r"MyNet returns a int, which is neither .*\n  fix: use a"),
+        (NET.replace("classes: int, width", "width"), "MyNet", r"MyNet has no argument for .* classes\n  fix: let its"),
         ("def MyNet(classes):\n    return 1 / 0\n", "MyNet", r"MyNet cannot be built: ZeroDivisionError: div"),
     ],
 )  # fmt: skip
@@ -235,7 +234,7 @@ def test_a_file_or_module_that_is_not_there_is_refused(tmp_path):
     [
         ("return self.head(self.body(maps))[:, :2]", r"MyNet gives \(2, 2\) for maps \(2, 3, 12, 12\), not log"),
         ("return None", r"MyNet gives NoneType for maps"),
-        ("return self.head(self.body(maps)) / 0 * 0", "MyNet gives logits that are not numbers\n  fix: check its"),
+        ("return self.head(self.body(maps)) / 0 * 0", "MyNet gives logits that are not finite\n  fix: check its"),
         ("return self.head(maps)", r"MyNet cannot be built: RuntimeError: mat1 and mat2 shapes.*\n  fix: check"),
     ],
 )  # fmt: skip
@@ -243,7 +242,7 @@ def test_logits_of_another_shape_are_refused_before_training(net_file, forward, 
     net_file.write_text(NET.replace("return self.head(self.body(maps))", forward))
     method = find_method(f"{net_file}:MyNet")
     with pytest.raises(ConfigError, match=words):
-        check_network(method, method.with_settings(name="MyNet", map_size=12))
+        method.check_logits(method.with_settings(name="MyNet", map_size=12))
 
 
 def test_a_setting_without_a_default_must_be_given(net_file):
@@ -257,7 +256,7 @@ def test_a_setting_without_a_default_must_be_given(net_file):
 def test_checking_a_method_leaves_the_random_numbers_alone(net_file):
     torch.manual_seed(0)
     method = find_method(f"{net_file}:MyNet")
-    check_network(method, method.with_settings())
+    method.check_logits(method.with_settings())
     after = torch.rand(1)
     torch.manual_seed(0)
     assert torch.equal(after, torch.rand(1))
@@ -277,7 +276,7 @@ def test_a_model_folder_says_where_its_code_must_come_from(net_file, tmp_path, n
     network = create_model(f"{net_file}:MyNet", map_size=12, width=3).eval()
     folder = network.save_pretrained(tmp_path / "model", labels=("a", "b", "c"))
     registry._NAMED.clear()
-    with pytest.raises(ConfigError, match=r"code of the model in .* is my_net.py:MyNet\n  fix: name it: --code my"):
+    with pytest.raises(ConfigError, match=r"model in .* needs code .*: my_net.py:MyNet\n  fix: add --code my"):
         Network.from_pretrained(folder)
     monkeypatch.chdir(net_file.parent)
     registry.name_code(["my_net.py:MyNet"])
@@ -298,7 +297,7 @@ def test_code_that_has_changed_is_told_and_refused_where_it_does_not_fit(net_fil
         assert Network.from_pretrained(folder).settings.depth == 1
     net_file.write_text(NET.replace("nn.Linear(width, classes)", "nn.Linear(width, classes, bias=False)"))
     find_method(f"{net_file}:MyNet")
-    fix = "fix: restore my_net.py:MyNet as it was"
+    fix = "fix: restore the version of my_net.py:MyNet"
     with pytest.warns(EpirWarning), pytest.raises(CheckpointError, match=f"weights 'module.head.bias' .*\n  {fix}"):
         Network.from_pretrained(folder)
     net_file.write_text(NET.replace("width", "wide"))

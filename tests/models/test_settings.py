@@ -40,7 +40,7 @@ def test_only_the_last_block_stays_when_the_number_of_blocks_changes(blocks):
         ({"classes": 0}, r"model.classes must be at least 2, not 0\n  fix: set model.classes=3"),
         (
             {"integration": 0.95},
-            r"wants 2 pairs in block 6, which has only 3 patch tokens\n  fix: set model.integration to 0.8\d? or less",
+            r"merges 2 pairs in block 6, which has only 3 patch tokens\n  fix: set model.integration to 0.8\d? or less",
         ),
         ({"integration": 1.2}, r"model.integration is 1.2\n  fix: give a share from 0 up to"),
         ({"heads": 300}, r"300 heads do not fit in a width of 256"),

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.image import imread
 from PIL import Image
 
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.recognition.answer import ActionUnit, Answer, Attribution, Evidence
 from epir.recognition.why import (
     alt_text,

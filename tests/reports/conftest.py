@@ -268,14 +268,14 @@ def rates(small: Callable[..., Run]) -> list[Run]:
 def render() -> Callable[..., str]:
     """The whole page of some runs, each drawn once."""
     from epir.core.engines import Silent
-    from epir.reports.page import page
+    from epir.reports.page import report_page
 
     drawn: dict[str, str] = {}
 
     def make(*runs: Run, **changes: object) -> str:
         call = repr(([str(run.folder) for run in runs], changes))
         if call not in drawn:
-            drawn[call] = page(runs, **{"maps": (), "faces": True, "progress": Silent(), **changes})
+            drawn[call] = report_page(runs, **{"maps": (), "faces": True, "progress": Silent(), **changes})
         return drawn[call]
 
     return make

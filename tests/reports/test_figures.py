@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from epir.core.errors import EpirError
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.reports.figures import (
     COLOURS,
     Tile,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.reports.overlays import (
     COLD,
     DARK,

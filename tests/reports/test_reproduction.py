@@ -42,7 +42,7 @@ def test_every_table_that_the_maps_allow_is_made_and_the_others_say_why_not(repr
     problem = "labelled 'negative', which the protocol sde-casme2 does not know"
     assert problem in results.missing["sde-casme2"]  # it has the composite's labels only
     text = page.read_text()
-    assert "Not made: sde-casme3 (Table 2): no clip is of casme3." in text and "A quick look" in text
+    assert "Not reproduced: sde-casme3 (Table 2): no clip is of casme3." in text and "A quick look" in text
 
 
 def test_the_ladder_has_both_columns_printed_scores_size_and_a_test_of_each_rung(reproduction):

@@ -10,13 +10,13 @@ from epir.reports.results import (
     clip_tokens,
     confusions,
     epoch_chart,
-    in_order,
     is_ladder,
     loss_chart,
-    people,
+    person_scores,
     rate_tokens,
     run_titles,
     series_title,
+    sort_runs,
     sweep_charts,
     sweep_of,
 )
@@ -54,10 +54,10 @@ def test_people_are_scored_over_seeds_and_sorted():
         said("2", "a", "positive", "positive"),
         said("2", "a", "positive", "positive", seed=1),
     ]
-    first, second = people(predictions)
+    first, second = person_scores(predictions)
     assert (first.person, first.clips, first.strict) == ("casme2/2", 1, 1.0)
     assert (second.person, second.clips, second.strict, second.best_epoch) == ("casme2/1", 2, 0.75, 1.0)
-    assert people(predictions, ("strict",))[0].best_epoch is None  # without epochs
+    assert person_scores(predictions, ("strict",))[0].best_epoch is None  # without epochs
 
 
 def fold(loss, by_epoch, truth="negative", best="negative"):
@@ -123,7 +123,7 @@ def test_a_model_without_selection_has_selected_nothing(small):
 def test_runs_that_differ_in_blocks_alone_are_a_sweep_in_the_order_of_their_blocks(small):
     runs = [small(f"r{blocks}", blocks=blocks, epochs=1, pictures=False) for blocks in (13, 7, 9)]
     assert sweep_of(runs) == "blocks"
-    ordered = in_order(runs)
+    ordered = sort_runs(runs)
     assert [run.experiment.model.blocks for run in ordered] == [7, 9, 13]
     assert run_titles(ordered) == ["blocks 7", "blocks 9", "blocks 13"]
     assert series_title(ordered) == "epir, sweep over the number of blocks,"
@@ -139,7 +139,7 @@ def test_runs_that_differ_in_two_settings_are_no_sweep_and_have_no_charts(small)
 def test_rungs_are_a_ladder_from_the_lowest(small):
     runs = [small("a", model="epir", epochs=1, pictures=False), small("b", model="vit", epochs=1, pictures=False)]
     assert is_ladder(runs)
-    assert [run.name for run in in_order(runs)] == ["vit", "epir"]
+    assert [run.name for run in sort_runs(runs)] == ["vit", "epir"]
     assert not is_ladder(runs[:1])
     assert not is_ladder([runs[0], runs[0]])
 

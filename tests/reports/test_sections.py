@@ -9,8 +9,8 @@ from epir.reports.page import run_parts, sweep_parts
 from epir.reports.pictures import Sources, find_sources
 from epir.reports.sections import (
     hardest_part,
-    headline,
     moved_words,
+    page_header,
     people_part,
     tokens_part,
     warnings,
@@ -26,7 +26,7 @@ QUICK = {"corpora": {"casme2": 2}, "pictures": False, "epochs": 1}
 
 def test_the_headline_is_that_of_scores_json(small):
     run = small(corpora={"casme2": 1, "samm": 1, "smic": 1}, seeds=2, epochs=4)
-    header = headline([run])
+    header = page_header([run])
     for column in ("strict", "best_epoch"):
         for name in ("uf1", "uar", "accuracy"):
             assert f"{run.scores[column][name]:.4f}" in header
@@ -59,7 +59,7 @@ def test_many_people_are_spread_over_three_columns(small):
 
 def test_a_run_without_a_wrong_answer_has_no_hardest_clips(small):
     run = small(skill=9.0, epochs=40, pictures=False)
-    assert "Every clip was answered right by every seed (strict)." in hardest_part(run)
+    assert "Every seed classified every clip correctly (strict)." in hardest_part(run)
 
 
 def test_maps_that_are_missing_cost_the_pictures_and_leave_a_note(small):
@@ -90,7 +90,7 @@ def test_pictures_are_shown_for_a_few_runs_only(small):
     run = small(corpora={"casme2": 1}, epochs=2)
     parts = {number: dict(tokens_of(run, number)) for number in (3, 4)}
     assert "Right answers" in parts[3]["What the model looked at"]
-    assert "epir report run shows those of this one" in parts[4]["What the model looked at"]
+    assert "epir report run shows those of this run" in parts[4]["What the model looked at"]
 
 
 def tokens_of(run, number):
@@ -166,9 +166,9 @@ def test_with_the_target_units_the_report_leads_with_units(plain):
     run = with_units(plain)
     parts = [ident for ident, _, _ in run_parts(run, Sources({}), faces=False, number=1)]
     assert parts[-2:] == ["units", "tokens"]  # a model with a head, evaluated for its classes
-    assert "action units" not in headline([run])
+    assert "action units" not in page_header([run])
     run = replace(run, environment={**run.environment, "clips_without_units": 0})
     assert run_parts(run, Sources({}), faces=False, number=1)[0][0] == "units"
-    header = headline([run])
+    header = page_header([run])
     assert header.index("0.7100") < header.index(f"{run.scores['strict']['uf1']:.4f}")
     assert "Action units of micro-expressions" in header

@@ -93,7 +93,7 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_weights(make_tiny, tw
         return value * float("nan") if len(calls) == 9 else value
 
     model.loss = breaks_in_epoch_three
-    words = r"not a number any more in epoch 3; the model holds the last good weights\n  fix: train .* than 0.01"
+    words = r"became NaN or infinite in epoch 3; the model holds the last good weights\n  fix: train .* than 0.01"
     with pytest.raises(TrainingError, match=words):
         fit(model, two_classes, replace(QUICK, epochs=5))
     kept = model.state_dict()
@@ -153,7 +153,7 @@ def test_a_last_step_that_spoils_the_weights_is_found(make_tiny, two_classes, mo
 
     monkeypatch.setattr("epir.training.fit.take_step", spoil)
     recipe = replace(QUICK, epochs=1, batch=len(two_classes), averaging="none")
-    with pytest.raises(TrainingError, match=r"not a number any more in epoch 1; .* last good weights\n  fix: train"):
+    with pytest.raises(TrainingError, match=r"became NaN or infinite in epoch 1; .* last good weights\n  fix: train"):
         fit(model, two_classes, recipe)
     assert torch.isfinite(weights(model)).all()
 
@@ -188,7 +188,7 @@ def test_a_finished_training_is_not_done_again(make_tiny, two_classes, tmp_path)
 def test_another_training_is_not_continued(make_tiny, two_classes, tmp_path):
     kept = tmp_path / "state.safetensors"
     fit(make_tiny(), two_classes, RECIPE, checkpoint=kept)
-    words = "is the checkpoint of another training\n  fix: give another name, or delete it"
+    words = "is the checkpoint of another training\n  fix: choose another name, or delete it"
     with pytest.raises(CheckpointError, match=words):
         fit(make_tiny(), two_classes, replace(RECIPE, lr=0.02), checkpoint=kept)
     with pytest.raises(CheckpointError, match=words):

@@ -34,6 +34,7 @@ from epir.flow.map import face_map, minmax
 from epir.frames.film import compressed
 from epir.maps.mapset import load_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
+from epir.models.network import standardised
 from epir.models.predict import predict_maps
 from epir.synthetic.clip import STEEPEST, draw_course
 from epir.synthetic.expressions import draw_expression, emotions
@@ -41,7 +42,7 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.variation import USUAL, Preprocessing
-from epir.training.augment import blurred, shifted, turned
+from epir.training.data import blurred, shifted, warped
 
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
@@ -131,18 +132,12 @@ def stretched(maps: Tensor) -> Tensor:
     return (maps - low) / (high - low).clamp(min=1e-9)
 
 
-def standardised(maps: Tensor) -> Tensor:
-    """Scale each channel of each map to mean 0 and standard deviation 1."""
-    deviation, mean = torch.std_mean(maps, dim=(2, 3), keepdim=True)
-    return (maps - mean) / deviation.clamp(min=1e-9)
-
-
 def _turn(angle: float) -> Perturbation:
-    return lambda maps: turned(maps, torch.full((len(maps),), angle), *torch.ones(2, len(maps)))
+    return lambda maps: warped(maps, torch.full((len(maps),), angle), *torch.ones(2, len(maps)))
 
 
 def _size(size: float) -> Perturbation:
-    return lambda maps: turned(maps, torch.zeros(len(maps)), torch.full((len(maps),), size), torch.ones(len(maps)))
+    return lambda maps: warped(maps, torch.zeros(len(maps)), torch.full((len(maps),), size), torch.ones(len(maps)))
 
 
 def _shift(down: int, right: int) -> Perturbation:

@@ -134,7 +134,7 @@ def reproduce(
     from epir.core.engines import Engine
     from epir.core.output import MARK, REPRODUCTION, claimed, mark
     from epir.evaluation.series import reproduce as run_all
-    from epir.reports.reproduction import numbers, paper_tables, write_reproduction
+    from epir.reports.reproduction import paper_tables, reproduction_numbers, write_reproduction
 
     with claimed(out, REPRODUCTION, force=True, inputs=maps), showing_progress(quiet=as_json) as progress:
         out.mkdir(parents=True, exist_ok=True)
@@ -158,4 +158,4 @@ def reproduce(
                 out.rmdir()
         page = write_reproduction(done, out, faces=faces)
     lines = [*(table.text() for table in paper_tables(done)), f"report: {page}"]
-    show({"report": str(page), **numbers(done)}, lines, as_json=as_json)
+    show({"report": str(page), **reproduction_numbers(done)}, lines, as_json=as_json)

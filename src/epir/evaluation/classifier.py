@@ -1,13 +1,13 @@
-"""A model of this package as a classifier of scikit-learn: `fit`, `predict`, `predict_proba`, `cross_val_predict`.
+"""Any model of epir as a scikit-learn classifier, for `cross_val_predict` and pipelines.
 
     maps = epir.load_maps("maps/casme2")
     people = [clip.person for clip in maps.clips]
     classes = [clip.emotion for clip in maps.clips]
     cross_val_predict(EpirClassifier(), maps.maps, classes, groups=people, cv=LeaveOneGroupOut())
 
-Give `groups`: without them clips of one person land in training and test, and the score leaks. `epir.evaluate` takes
-care of that by itself, resumes, and writes a run; this is for those who have a pipeline of scikit-learn already.
-Errors are those that scikit-learn expects.
+Pass `groups`: without them, clips of one person end up in both training and test, and the score leaks. `epir.evaluate`
+takes care of that, can be resumed, and writes a run; this class is for existing scikit-learn pipelines. It raises the
+errors that scikit-learn expects.
 
 Axes: n clips, S map size, C classes
 """
@@ -27,10 +27,10 @@ from epir.models.registry import build
 
 
 class EpirClassifier(ClassifierMixin, BaseEstimator):
-    """Any model by name, class or `FILE.py:Name`; X are maps (n, 3, S, S) of u, v and strain, y any labels.
+    """A model by name, class or `FILE.py:Name`; X are maps (n, 3, S, S) of u, v and strain, y any labels.
 
-    `recipe` is a training recipe (the default depends on the model), `changes` are settings as `--set` takes them:
-    `EpirClassifier("epir", changes=["training.epochs=3"])`. Equal seeds give equal answers.
+    `recipe` is a training recipe (the default depends on the model); `changes` are settings as for `--set`:
+    `EpirClassifier("epir", changes=["training.epochs=3"])`. Equal seeds give equal predictions.
 
     >>> from epir import synthetic_maps
     >>> maps = synthetic_maps(24, "direct")
@@ -57,7 +57,7 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError("all maps are of one class: give maps of two classes or more")
+            raise ValueError("all maps are of one class: give maps of two or more classes")
         names = [str(name) for name in self.classes_]
         resolved = resolve_settings(
             self.model, training=self.recipe, changes=self.changes, classes=len(names), map_size=maps.shape[-1]
@@ -75,7 +75,7 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n, C) in the order of `classes_`."""
+        """Return probabilities (n, C) in the order of `classes_`."""
         from epir.models.predict import predict_maps
 
         check_is_fitted(self)
@@ -86,22 +86,21 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
             )
         if isinstance(self.model_, Estimator):
             return self.model_.predict(maps)[1]
-        mirror, shift = self.training_.mirror_at_prediction, self.training_.shift_at_prediction
-        return predict_maps(self.model_, maps, mirror=mirror, shift=shift, units=False).scores
+        return predict_maps(self.model_, maps, units=False, **self.training_.views).scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable label of each map."""
+        """Return the most probable label of each map."""
         numbers = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[numbers])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # rows of features are no maps
+        tags.input_tags.two_d_array = False  # maps have four axes
         return tags
 
 
 def _checked(maps: Any) -> np.ndarray:
-    """The maps as float32 (n, 3, S, S), finite."""
+    """Return the maps as finite float32 (n, 3, S, S), or raise `ValueError`."""
     array = check_array(maps, dtype=np.float32, allow_nd=True, ensure_2d=False)
     if array.ndim != 4 or array.shape[1] != 3 or array.shape[2] != array.shape[3]:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Runs of the same clips: whether one is better, whether they were trained alike, and the ranking of all methods.
+"""Compare runs of the same clips: paired test, training, and the ranking of all methods.
 
 The paired permutation test swaps the predictions of the two runs person by person. If the runs do not differ, every
-such swap is as likely as what was observed.
+swap is as likely as the observed predictions.
 
 Axes: M methods, K seeds, P people, C classes (rows of a confusion matrix are the truth), R swaps or resamplings
 """
@@ -26,23 +26,23 @@ from epir.models.registry import BASELINES, is_estimator
 from epir.models.seen import UNSEEN
 from epir.training.recipe import RECIPES, TrainingSettings
 
-MOST_EXACT = 13  # people up to which all swaps are tried
+MOST_EXACT = 13  # try all swaps for up to this many people
 SWAPS = 10_000
-HEAVY = ("dual-inception", "capsulenet", "htnet", "resnet18-flow")  # hours where the others take minutes
+HEAVY = ("dual-inception", "capsulenet", "htnet", "resnet18-flow")  # take hours, the others minutes
 NEED_FRAMES = ("lbp-top",)
 CONSTANT, FREQUENCY = "chance: most frequent class", "chance: by class frequency"
 
 
 @dataclass(frozen=True)
 class Training:
-    """How the weights of a run were trained, as tables show it."""
+    """How the weights of a run were trained, for tables."""
 
-    recipe: str | None  # `none` for zero-shot; a changed recipe says so; nothing for a pipeline without a network
-    first_weights: str | None  # random, shipped, or the name of a model folder; of a zero-shot run, those that predict
+    recipe: str | None  # `none` for zero-shot; None for a method without a network
+    first_weights: str | None  # random, shipped, or the name of a model folder; in zero-shot, the weights that predict
 
     @property
     def cells(self) -> tuple[str, str]:
-        """Both for a table."""
+        """Both as table cells."""
         return self.recipe or MISSING, self.first_weights or MISSING
 
     def __str__(self) -> str:
@@ -51,22 +51,22 @@ class Training:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The UF1 of the second run minus that of the first, and the probability of so large a difference by chance."""
+    """The UF1 of the second run minus that of the first, and the probability of such a difference by chance."""
 
     first: str
     second: str
     column: Column
     difference: float
-    interval: tuple[float, float]  # bootstrap over people, at the level of `bootstrap.LEVEL`
+    interval: tuple[float, float]  # bootstrap over people, at the level `core.seeds.LEVEL`
     p: float
     is_exact: bool
-    settings: tuple[str, ...]  # what differs, as `setting_differences` says it
+    settings: tuple[str, ...]  # the result of `setting_differences`
     first_training: Training
     second_training: Training
 
 
 def training_of(experiment: Experiment) -> Training:
-    """The recipe and the first weights of an experiment; an estimator has neither."""
+    """Return the recipe and the initial weights of an experiment; an estimator has neither."""
     unknown = f" ({UNSEEN})" if experiment.unknown_weights else ""
     if experiment.is_zero_shot:
         return Training("none", weights_name(experiment.weights) + unknown)
@@ -80,27 +80,22 @@ def training_of(experiment: Experiment) -> Training:
 
 
 def scores_with_training(run: Run) -> dict[str, Any]:
-    """The scores of a run for JSON, with the recipe and the first weights that they belong to."""
+    """Return the scores of a run for JSON, with its recipe and initial weights."""
     training = training_of(run.experiment)
     return {"training": training.recipe, "first_weights": training.first_weights, **run.scores}
 
 
-def score_columns(run: Run) -> tuple[Column, ...]:
-    """The kinds of scores of a run, the main one first."""
-    return run.experiment.columns
-
-
 def main_column(runs: Sequence[Run]) -> Column:
-    """`strict`, unless one of the runs had people or clips on both sides, or was trained elsewhere."""
+    """Return `strict`, unless a run had people or clips on both sides or was trained elsewhere."""
     if any(run.experiment.is_imported for run in runs):
         return "not_checked"
     return "seen_in_training" if any(run.experiment.seen_in_training for run in runs) else "strict"
 
 
 def compare(first: Run | str | Path, second: Run | str | Path, column: Column | None = None) -> Comparison:
-    """The paired comparison of two runs of the same clips under the same protocol, of their main column.
+    """Compare two runs of the same clips under the same protocol, paired by person, in their main column.
 
-    `compare("runs/epir", "runs/ststnet").p` is the probability of so large a difference by chance.
+    `compare("runs/epir", "runs/ststnet").p` is the probability of such a difference by chance.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import Engine, evaluate, synthetic_maps
@@ -113,7 +108,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
     ...     0 < compare(*runs).p <= 1
     True
     """
-    first, second = (each if isinstance(each, Run) else open_run(Path(each)) for each in (first, second))
+    first, second = (run if isinstance(run, Run) else open_run(Path(run)) for run in (first, second))
     check_comparable(first, second)
     column = column or main_column([first, second])
     counts = _paired(first, second, column)  # (2, K, P, C, C)
@@ -133,20 +128,20 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
 
 
 def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
-    """Every further run against the first, in every column that both have."""
+    """Compare every run with the first, in every column that both have."""
     for run in runs[1:]:
         check_comparable(runs[0], run)
     comparisons = []
     for run in runs[1:]:
         comparisons.append(compare(runs[0], run))
-        if all("best_epoch" in score_columns(each) for each in (runs[0], run)):
+        if all("best_epoch" in one.experiment.columns for one in (runs[0], run)):
             comparisons.append(compare(runs[0], run, "best_epoch"))
     return tuple(comparisons)
 
 
 def setting_differences(first: Experiment, second: Experiment) -> list[str]:
-    """One line per setting that both models have and that differs; one line for those that only one of them has."""
-    ours, theirs = (set(setting_names(type(each.model))) for each in (first, second))
+    """Return one line per shared setting that differs, and one line for the settings that only one model has."""
+    ours, theirs = (set(setting_names(type(experiment.model))) for experiment in (first, second))
     unshared = {f"model.{name}" for name in ours ^ theirs}
     lines = [line for line in differences(first, second) if line.partition(":")[0] not in unshared]
     for experiment, names in ((first, ours - theirs), (second, theirs - ours)):
@@ -156,25 +151,24 @@ def setting_differences(first: Experiment, second: Experiment) -> list[str]:
 
 
 def check_comparable(first: Run, second: Run) -> None:
-    """Refuse runs that cannot be paired: they must have predicted the same clips with the same classes."""
+    """Raise an error unless both runs predicted the same clips with the same classes."""
     names = f"{first.folder} and {second.folder}"
     fix = "compare runs of the same map sets and protocol"
     if (first.experiment.protocol, first.experiment.classes) != (second.experiment.protocol, second.experiment.classes):
         raise RunError(
-            f"{names} cannot be compared: their protocols are {_protocol(first)} and {_protocol(second)}",
-            fix=fix,
+            f"{names} cannot be compared: their protocols are {_protocol(first)} and {_protocol(second)}", fix=fix
         )
-    ours, theirs = ({(each.key, each.truth) for each in run.predictions} for run in (first, second))
+    ours, theirs = ({(prediction.key, prediction.truth) for prediction in run.predictions} for run in (first, second))
     if ours != theirs:
         key = min(ours ^ theirs)[0]
         raise RunError(f"{names} cannot be compared: they differ in their clips, for example {key}", fix=fix)
 
 
 def permutation_test(counts: np.ndarray) -> tuple[float, bool]:
-    """The p-value of the difference for counts (2, K, P, C, C), and whether it is exact.
+    """Return the p-value of the difference for counts (2, K, P, C, C), and whether it is exact.
 
-    Random swaps count the observed one among them, hence + 1: otherwise p could be 0 [Phipson & Smyth 2010,
-    doi:10.2202/1544-6115.1585].
+    With random swaps, the observed predictions count as one more swap, hence + 1; otherwise p could be 0 [Phipson &
+    Smyth 2010, doi:10.2202/1544-6115.1585].
     """
     people = counts.shape[2]
     is_exact = people <= MOST_EXACT
@@ -186,8 +180,8 @@ def permutation_test(counts: np.ndarray) -> tuple[float, bool]:
     moved = np.einsum("rp,kpij->rkij", swaps, change)
     total = counts.sum(2)  # (2, K, C, C)
     swapped = np.stack([total[0] + moved, total[1] - moved])  # (2, R, K, C, C)
-    seen = abs(_difference(total))
-    as_large = int((np.abs(_difference(swapped)) >= seen - 1e-12).sum())
+    observed = abs(_difference(total))
+    as_large = int((np.abs(_difference(swapped)) >= observed - 1e-12).sum())
     return (as_large / len(swaps), True) if is_exact else ((as_large + 1) / (len(swaps) + 1), False)
 
 
@@ -196,31 +190,31 @@ def _protocol(run: Run) -> str:
 
 
 def _recipe(training: TrainingSettings) -> str:
-    """The name of the recipe; where settings differ from those of that name, the table says so."""
+    """Return the name of the recipe, with `(changed)` if its settings differ."""
     name = training.name
     if name not in RECIPES:
         return name
-    recipe, elsewhere = to_dict(RECIPES[name]), ("name", "start", "device")
-    changed = any(recipe.get(key) != value for key, value in to_dict(training).items() if key not in elsewhere)
-    return f"{name} (changed)" if changed else name
+    recipe, ignored = to_dict(RECIPES[name]), ("name", "start", "device")
+    is_changed = any(recipe.get(key) != value for key, value in to_dict(training).items() if key not in ignored)
+    return f"{name} (changed)" if is_changed else name
 
 
 def weights_name(digest: str) -> str:
-    """`shipped`, or the beginning of the digest of other weights."""
+    """Return `shipped`, or the beginning of the digest of other weights."""
     folder = shipped_folder()
     is_shipped = (folder / WEIGHTS).exists() and weights_digest(folder) == digest
     return "shipped" if is_shipped else f"sha256 {digest[:8]}"
 
 
 def _paired(first: Run, second: Run, column: Column) -> np.ndarray:
-    """Counts (2, K, P, C, C); where the numbers of seeds differ, seeds are repeated up to a common number."""
+    """Return counts (2, K, P, C, C); if the numbers of seeds differ, seeds are repeated up to a common multiple."""
     both = [counts_by_person(run.predictions, run.experiment.classes, column) for run in (first, second)]
     common = math.lcm(*(len(counts) for counts in both))
     return np.stack([np.tile(counts, (common // len(counts), 1, 1, 1)) for counts in both])
 
 
 def _difference(counts: np.ndarray) -> np.ndarray:
-    """UF1 of the second minus the first, mean over seeds, for counts (2, ..., K, C, C)."""
+    """Return UF1 of the second minus the first, averaged over seeds, for counts (2, ..., K, C, C)."""
     scores = uf1(counts).mean(-1)
     return scores[1] - scores[0]
 
@@ -231,15 +225,15 @@ def _interval(counts: np.ndarray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Standing:
-    """One row: a method or chance, by the main column of its run; ranks begin at 1, and only methods have them."""
+    """A row of the ranking: a method (by the main column of its run) or chance. Ranks begin at 1; chance has none."""
 
     name: str
     uf1: float
     interval: tuple[float, float]
     uar: float
     accuracy: float
-    p: float | None  # of the paired permutation test against the best; None for the best itself
-    best_epoch: float | None = None  # UF1, which leaks; None for chance and where there are no epochs
+    p: float | None  # of the paired permutation test against the best; None for the best
+    best_epoch: float | None = None  # UF1, which leaks; None for chance and without epochs
     rank_of_people: float | None = None  # mean rank over people, by accuracy
     rank_of_corpora: float | None = None  # mean rank over corpora, by UF1
     seconds: float | None = None  # of one fold
@@ -247,13 +241,13 @@ class Standing:
 
 
 def default_models(*, heavy: bool = False) -> tuple[str, ...]:
-    """`epir` and every baseline that needs maps only; the heavy ones on request."""
+    """Return `epir` and every baseline that needs maps only; heavy ones on request."""
     left_out = NEED_FRAMES if heavy else (*NEED_FRAMES, *HEAVY)
     return ("epir", *(name for name in BASELINES if name not in left_out))
 
 
 def standings(names: Sequence[str], runs: Sequence[Run]) -> tuple[Standing, ...]:
-    """A row for each run, the best first, then what chance gives."""
+    """Rank the runs, best first, and append two rows for chance."""
     best = max(runs, key=lambda run: run.main["uf1"])
     of_people, of_corpora = ranks_of_people(runs), ranks_of_corpora(runs)
     rows = []
@@ -281,27 +275,28 @@ def standings(names: Sequence[str], runs: Sequence[Run]) -> tuple[Standing, ...]
 
 
 def chance_counts(run: Run, kind: str) -> np.ndarray:
-    """Expected confusion counts (P, C, C) of answers that know the training clips of each fold and no map.
+    """Return the expected confusion counts (P, C, C) of guessing from the training labels of each fold, without maps.
 
-    `CONSTANT` always gives their most frequent class; `FREQUENCY` guesses each class as often as they have it. Where a
-    corpus has a split of its own, the other test part stands for its training clips, which a run does not keep.
+    `CONSTANT` always answers the most frequent class; `FREQUENCY` answers each class in proportion. With a predefined
+    split, the other test part replaces the training clips, which a run does not record.
     """
     classes = run.experiment.classes
-    clips = [each for each in run.predictions if each.seed == run.predictions[0].seed]
-    people = {name: number for number, name in enumerate(sorted({each.person for each in clips}))}
+    clips = [prediction for prediction in run.predictions if prediction.seed == run.predictions[0].seed]
+    people = {name: number for number, name in enumerate(sorted({prediction.person for prediction in clips}))}
     place = {name: number for number, name in enumerate(classes)}
     counts = np.zeros((len(people), len(classes), len(classes)))
-    for fold in {each.fold for each in clips}:
-        others = np.bincount([place[each.truth] for each in clips if each.fold != fold], minlength=len(classes))
+    for fold in {prediction.fold for prediction in clips}:
+        training = [place[prediction.truth] for prediction in clips if prediction.fold != fold]
+        others = np.bincount(training, minlength=len(classes))
         answers = np.eye(len(classes))[others.argmax()] if kind == CONSTANT else others / max(others.sum(), 1)
-        for each in clips:
-            if each.fold == fold:
-                counts[people[each.person], place[each.truth]] += answers
+        for prediction in clips:
+            if prediction.fold == fold:
+                counts[people[prediction.person], place[prediction.truth]] += answers
     return counts
 
 
 def ranks_of_people(runs: Sequence[Run]) -> list[float]:
-    """The mean rank of each run over people, by the share of their clips that it answers correctly."""
+    """Return the mean rank of each run over people, by accuracy."""
     shares = []
     for run in runs:
         counts = counts_by_person(run.predictions, run.experiment.classes, run.experiment.columns[0])  # (K, P, C, C)
@@ -310,7 +305,7 @@ def ranks_of_people(runs: Sequence[Run]) -> list[float]:
 
 
 def ranks_of_corpora(runs: Sequence[Run]) -> list[float]:
-    """The mean rank of each run over corpora, by UF1; nothing where there is one corpus only."""
+    """Return the mean rank of each run over corpora, by UF1; empty for a single corpus."""
     parts = list(runs[0].main["parts"])
     if len(parts) < 2:
         return []
@@ -318,7 +313,7 @@ def ranks_of_corpora(runs: Sequence[Run]) -> list[float]:
 
 
 def mean_ranks(scores: np.ndarray) -> list[float]:
-    """The mean over columns of the rank of each row of (M, n), highest first; equal ones share the mean of theirs.
+    """Return the mean rank of each row of scores (M, n) over the columns, highest first; ties share their mean rank.
 
     >>> mean_ranks(np.array([[0.9, 0.5], [0.7, 0.5], [0.1, 0.2]]))
     [1.25, 1.75, 3.0]

@@ -1,8 +1,8 @@
-"""One run, scored by every convention of the field: the same predictions, as other authors would print them.
+"""One run scored by every convention of the field: the same predictions, as other authors would print them.
 
 Folds keep the prediction of every epoch, so nothing is trained again. Only the first row is a result. A row that leaks
-chooses epochs by the held-out labels. Scores of one person or fold are means over the classes of their clips: most
-people have clips of one or two.
+chooses epochs by the held-out labels. Scores of one person or fold are means over the classes of their clips; most
+people have clips of one or two classes.
 
 Axes: E epochs, n clips, P people (or folds), C classes (rows of a confusion matrix are the truth)
 """
@@ -35,7 +35,7 @@ WHO = {
 
 @dataclass(frozen=True)
 class ConventionRow:
-    """The scores of a run by one convention, means over seeds."""
+    """The scores of a run by one convention, averaged over seeds."""
 
     name: str
     uf1: float
@@ -47,7 +47,7 @@ class ConventionRow:
 
 @dataclass(frozen=True)
 class EpochRow:
-    """The pooled UF1 after an epoch, and that of each person's best epoch so far, which leaks; means over seeds."""
+    """The pooled UF1 after an epoch, and of each person's best epoch so far (leaks), averaged over seeds."""
 
     epoch: int
     strict: float
@@ -63,7 +63,7 @@ class EpochCounts:
 
 
 def convention_rows(run: Run) -> list[ConventionRow]:
-    """The scores of a run by every convention that it allows: a run without epochs has none to choose."""
+    """Score a run by every convention; those that choose epochs need a run with epochs."""
     seeds = _counts(run)
     rules: dict[str, Callable[[EpochCounts], np.ndarray]] = {LAST: lambda counts: _scores(counts.last.sum(0))}
     if all(len(counts.by_epoch) for counts in seeds):
@@ -81,7 +81,7 @@ def convention_rows(run: Run) -> list[ConventionRow]:
 
 
 def epoch_rows(run: Run) -> list[EpochRow]:
-    """UF1 by epoch, pooled, and of each person's best epoch so far; nothing for a run without epochs."""
+    """Return UF1 by epoch, pooled, and of each person's best epoch so far; empty for a run without epochs."""
     curves = [(uf1(counts.by_epoch.sum(1)), _best_so_far(counts.by_epoch)) for counts in _counts(run)]
     if not all(len(strict) for strict, _ in curves):
         return []
@@ -93,7 +93,7 @@ def epoch_rows(run: Run) -> list[EpochRow]:
 
 
 def convention_table(run: Run) -> Table:
-    """The rows as a table."""
+    """Tabulate the scores of a run by every convention."""
     columns = (
         Column("as others would print it"),
         Column("evaluation", tag=True),
@@ -114,7 +114,7 @@ def convention_table(run: Run) -> Table:
 
 
 def best_epochs(counts: np.ndarray) -> np.ndarray:
-    """The epoch (from 0) with the most hits for counts (E, P, C, C), the latest of equals, per person: it leaks."""
+    """Return the epoch (from 0, the latest of equals) with the most hits per person, (P,), for counts (E, P, C, C)."""
     hits = np.trace(counts, axis1=-2, axis2=-1)  # (E, P)
     return np.asarray(len(hits) - 1 - hits[::-1].argmax(0))  # (P,)
 
@@ -131,25 +131,25 @@ def _one_epoch(counts: EpochCounts) -> np.ndarray:
 
 
 def _best_so_far(by_epoch: np.ndarray) -> np.ndarray:
-    """UF1 (E,) of each person's best epoch up to each epoch, for counts (E, P, C, C)."""
+    """Return UF1 (E,) of each person's best epoch up to each epoch, for counts (E, P, C, C)."""
     people = np.arange(by_epoch.shape[1])
     so_far = [by_epoch[best_epochs(by_epoch[: last + 1]), people].sum(0) for last in range(len(by_epoch))]
     return np.array([float(uf1(counts)) for counts in so_far])
 
 
 def _scores(confusion: np.ndarray) -> np.ndarray:
-    """UF1, UAR and accuracy (3, ...) of confusion matrices (..., C, C)."""
+    """Return UF1, UAR and accuracy (3, ...) of confusion matrices (..., C, C)."""
     return np.stack([uf1(confusion), uar(confusion), accuracy(confusion)])
 
 
 def _scores_of_few(confusion: np.ndarray) -> np.ndarray:
-    """UF1, UAR and accuracy (3, ...) of few clips (..., C, C): means over the classes that these clips have."""
-    share = (confusion.sum(-1) > 0).mean(-1)  # of the classes; one without clips has an F1 and a recall of 0
+    """Return UF1, UAR and accuracy (3, ...) of few clips (..., C, C), averaged over the classes that they have."""
+    share = (confusion.sum(-1) > 0).mean(-1)  # of the classes; F1 and recall of a class without clips are 0
     return _scores(confusion) / np.stack([share, share, np.ones_like(share)])
 
 
 def _counts(run: Run) -> list[EpochCounts]:
-    """The counts of every seed, in order."""
+    """Return the counts of every seed, in order."""
     classes = {name: number for number, name in enumerate(run.experiment.classes)}
     counts = []
     for seed in range(run.experiment.seeds):
@@ -166,7 +166,7 @@ def _counts(run: Run) -> list[EpochCounts]:
 
 
 def _epochs(clips: Sequence[ClipRecord]) -> np.ndarray:
-    """The class after each epoch (E, n); a fold with fewer epochs (a nested choice) keeps its last answer."""
+    """Return the class after each epoch (E, n); a fold with fewer epochs (a nested choice) keeps its last answer."""
     most = max(len(clip.by_epoch) for clip in clips)
     if not all(clip.by_epoch for clip in clips):
         return np.zeros((0, len(clips)), dtype=np.int64)
@@ -174,7 +174,7 @@ def _epochs(clips: Sequence[ClipRecord]) -> np.ndarray:
 
 
 def _grouped(groups: Sequence[int], truth: np.ndarray, answers: np.ndarray, classes: int) -> np.ndarray:
-    """Confusion counts (E, P, C, C) of answers (E, n) for every group of clips."""
+    """Return confusion counts (E, P, C, C) of answers (E, n) for every group of clips."""
     counts = np.zeros((len(answers), max(groups) + 1, classes, classes), dtype=np.int64)
     np.add.at(counts, (np.arange(len(answers))[:, None], np.array(groups), truth, answers), 1)
     return counts

@@ -1,6 +1,6 @@
-"""Everything that decides what a run predicts, in one frozen record, and how it follows from what the user asked for.
+"""The experiment, a frozen record of everything that decides what a run predicts, and how to derive it from options.
 
-Workers and engines are not part of it: they decide how long a run takes, never its predictions.
+Workers and engines are not part of it: they change how long a run takes, never its predictions.
 """
 
 import warnings
@@ -30,47 +30,46 @@ from epir.models.registry import (
 from epir.models.settings import NAMED as EPIR_MODELS
 from epir.models.settings import PAPER as PAPER_MODEL
 from epir.models.settings import SHIPPED, ModelSettings
-from epir.models.trial import check_network
 from epir.training.recipe import FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
-ELSEWHERE = "elsewhere"  # predictions that other software made
+ELSEWHERE = "elsewhere"  # predictions of other software
 MOST_SEEDS = 10_000
-FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
-DEFAULT = "default"  # the settings as they are
+FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # model settings that follow from these
+DEFAULT = "default"  # the choice without changes
 
 
 @dataclass(frozen=True)
 class ForeignModel:
-    """A method that other software trained: nothing of it is known but its name."""
+    """A method trained by other software; only its name is known."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is trained, how, on which clips, and who is held out; equal experiments give equal predictions."""
+    """A model, its training, the clips and the folds; equal experiments give equal predictions."""
 
     protocol: str
     classes: tuple[str, ...]
-    model: Any  # the settings of the model; their class depends on `model.name`
+    model: Any  # the settings of the model; their type depends on `model.name`
     training: TrainingSettings = field(default_factory=TrainingSettings)
     folds: str = "loso"  # loso, loco, split, the number of grouped folds, zero-shot, or elsewhere
     seeds: int = 1  # the seeds are 0, 1, ...
     maps: tuple[str, ...] = ()  # digests of the map sets
-    clips: str = ""  # digest of the clips that take part and their labels
-    weights: str = ""  # digest of the weights that training starts from or, in zero-shot, that predict
-    choices: tuple[str, ...] = ()  # settings of which each fold chooses on its own training people; none: no choice
-    inner_folds: int = 3  # in which it chooses
-    seen_in_training: bool = False  # people or clips were on both sides, and --allow-seen was given: nothing is strict
-    unknown_weights: bool = False  # nobody knows whom the first weights, or those that predict, have seen
-    source: Source | None = None  # where the method comes from, unless it is one of epir's
+    clips: str = ""  # digest of the clips and their labels
+    weights: str = ""  # digest of the initial weights or, in zero-shot, of the weights that predict
+    choices: tuple[str, ...] = ()  # nested: each fold chooses one of these on its training people
+    inner_folds: int = 3  # nested: folds to choose in
+    seen_in_training: bool = False  # --allow-seen: people or clips are on both sides, so nothing is strict
+    unknown_weights: bool = False  # the weights have no complete record of the people they have seen
+    source: Source | None = None  # where the method comes from; None: part of epir
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
         if self.seeds > MOST_SEEDS:
-            raise ConfigError("these are too many --seeds", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
+            raise ConfigError(f"--seeds is over {MOST_SEEDS}", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
         if self.folds not in ("loso", "loco", "split", ZERO_SHOT, ELSEWHERE) and not (
             self.folds.isdecimal() and len(self.folds) < 8 and int(self.folds) >= 2
         ):
@@ -81,12 +80,12 @@ class Experiment:
 
     @property
     def digest(self) -> str:
-        """A short name for all of it."""
+        """A short name for the whole experiment."""
         return config.digest(self)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The kinds of scores, the main one first: without epochs (zero-shot, imported) there is no best epoch."""
+        """The score columns, the main one first; runs without epochs (zero-shot, imported) have no best epoch."""
         if self.is_imported:
             return ("not_checked",)
         main: Column = "seen_in_training" if self.seen_in_training else "strict"
@@ -94,17 +93,17 @@ class Experiment:
 
     @property
     def is_zero_shot(self) -> bool:
-        """Whether given weights predict every clip once, without any training."""
+        """Whether existing weights predict every clip once, without training."""
         return self.folds == ZERO_SHOT
 
     @property
     def is_imported(self) -> bool:
-        """Whether other software made the predictions."""
+        """Whether the predictions come from other software."""
         return self.folds == ELSEWHERE
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment in a run's `config.toml`."""
+    """Read the experiment from a run's `config.toml`."""
     values = config.toml_values(path)
     try:
         return experiment_from(values)
@@ -113,10 +112,10 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def experiment_from(values: Mapping[str, Any]) -> Experiment:
-    """The experiment of plain values, as `core.config.to_dict` gives them."""
+    """Build an experiment from plain values, as `core.config.to_dict` writes them."""
     plain = dict(values)
     for name in plain:
-        config.check_known(name, [each.name for each in fields(Experiment)])
+        config.check_known(name, [field.name for field in fields(Experiment)])
     model = plain.pop("model", None)
     if not isinstance(model, Mapping) or "name" not in model:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
@@ -132,11 +131,11 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
 
 
 class Resolved(NamedTuple):
-    """A method with complete settings, and notes on defaults that could not be used."""
+    """A method with complete settings, and notes on defaults that did not fit."""
 
     method: Method
     model: Any
-    training: TrainingSettings  # its `start` is a name, for the record
+    training: TrainingSettings  # its `start` is a name only
     start: Path | None = None  # the model folder that training starts from
     notes: tuple[str, ...] = ()
 
@@ -144,17 +143,17 @@ class Resolved(NamedTuple):
 def resolve_settings(
     model: AnyModel, *, training: str | None, changes: Iterable[str], classes: int, map_size: int
 ) -> Resolved:
-    """The method, its settings and those of its training, with all `--set` changes applied.
+    """Return the method, its settings and its training settings, with all `--set` changes applied.
 
-    A network that starts from the weights of a model folder takes over their normalisation unless the user chose one.
-    Where the user named no recipe and the model's default cannot be used, another is, with a warning.
+    A network that starts from a model folder takes over its normalisation unless the user chose another. If the user
+    named no recipe and the model's default does not fit, another recipe is used, with a warning.
     """
     method = find_method(model)
     sections = read_changes(changes, method)
     if method.kind == "estimator":
         _check_trains_itself(method, training, sections["training"])
     settings = method.with_settings(**{**sections["model"], "classes": classes, "map_size": map_size})
-    check_network(method, settings)
+    method.check_logits(settings)
     recipe = training_recipe(training or default_recipe(method, settings))
     chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
     notes = () if training else _substitution(method, settings, chosen)
@@ -174,7 +173,7 @@ def resolve_settings(
 
 
 def _check_trains_itself(method: Method, training: str | None, changes: Mapping[str, Any]) -> None:
-    """Refuse what would have no effect on an estimator."""
+    """Raise an error for training options, which have no effect on an estimator."""
     if training is not None or changes:
         what = f"--training {training}" if training is not None else f"--set training.{next(iter(changes))}"
         raise ConfigError(
@@ -184,7 +183,7 @@ def _check_trains_itself(method: Method, training: str | None, changes: Mapping[
 
 
 def default_recipe(method: Method, settings: Any) -> str:
-    """The recipe for a method with these settings that the user named no recipe for."""
+    """Return the default recipe of a method with these settings."""
     if method.name == PAPER_MODEL.name:
         return PAPER
     if method.name in EPIR_MODELS:
@@ -193,23 +192,25 @@ def default_recipe(method: Method, settings: Any) -> str:
 
 
 def first_weights(training: TrainingSettings) -> str:
-    """What training starts from, in words."""
+    """Describe the initial weights in words."""
     if training.start is None:
         return "random weights"
     return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start.name}"
 
 
 def _substitution(method: Method, model: Any, used: TrainingSettings) -> tuple[str, ...]:
-    """A note where these settings have another default recipe than the model's usual settings have."""
+    """Return a note if these settings change the model's default recipe."""
     if method.name not in EPIR_MODELS:
         return ()
     usual = model_settings(method.name)
     before = default_recipe(method, usual)
     if before == default_recipe(method, model):
         return ()
-    now, then = config.to_dict(model), config.to_dict(usual)
+    mine, default = config.to_dict(model), config.to_dict(usual)
     changed = [
-        f"model.{name}={now[name]} (not {then[name]})" for name in now if name not in FREE and now[name] != then[name]
+        f"model.{name}={value} (not {default[name]})"
+        for name, value in mine.items()
+        if name not in FREE and value != default[name]
     ]
     return (
         f"the shipped weights do not fit {model.name} with {', '.join(changed)}: training uses the recipe {used.name} "
@@ -219,14 +220,14 @@ def _substitution(method: Method, model: Any, used: TrainingSettings) -> tuple[s
 
 
 def _normalisation(folder: Path, model: Any) -> Any:
-    """That of the model folder, where it says; a folder that is not there is refused when training starts."""
+    """Return the normalisation of a model folder; a missing folder is reported when training starts."""
     if not (folder / "config.json").exists():
         return model.normalise
     return read_config(folder).settings.get("normalise", model.normalise)
 
 
 def read_changes(changes: Iterable[str], method: Method) -> Mapping[str, dict[str, Any]]:
-    """The `--set` changes as settings of the method and of its training; others are refused with the nearest name."""
+    """Sort `--set` changes into model and training settings; the error for an unknown name suggests the nearest."""
     kinds = {"model": method.settings, "training": TrainingSettings}
     sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
     for change in changes:
@@ -238,15 +239,15 @@ def read_changes(changes: Iterable[str], method: Method) -> Mapping[str, dict[st
             raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
         config.check_known(setting, config.setting_names(kinds[section]), section=section)
         if section == "model" and setting in FIXED:
-            raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")
+            raise ConfigError(f"model.{setting} is determined by {FIXED[setting]}", fix=f"leave out --set {change}")
         sections[section][setting] = value
     return sections
 
 
 def with_choice(experiment: Experiment, choice: str, method: Method | None = None) -> Experiment:
-    """The experiment with the settings of a choice, such as `training.lr=1e-4 training.epochs=12`.
+    """Apply a choice such as `training.lr=1e-4 training.epochs=12` to the experiment.
 
-    `method` is that of the experiment, where it is not epir's; in a worker the settings have lost their types.
+    `method` is needed if it is not part of epir: in a worker its settings have lost their types.
     """
     values = config.to_dict(experiment.model)
     model = settings_from_dict(values) if method is None else method.settings(**values)
@@ -264,7 +265,7 @@ def with_choice(experiment: Experiment, choice: str, method: Method | None = Non
 
 
 def check_choices(experiment: Experiment, method: Method) -> None:
-    """Refuse choices that cannot be used, before hours of work."""
+    """Raise an error for choices that cannot work, before any training."""
     if len(experiment.choices) < 2 or len(set(experiment.choices)) < len(experiment.choices):
         raise ConfigError(
             "--nested needs two different choices or more",
@@ -272,8 +273,8 @@ def check_choices(experiment: Experiment, method: Method) -> None:
         )
     for choice in experiment.choices:
         model = with_choice(experiment, choice, method if experiment.source else None).model
-        if method.settings is not ModelSettings:  # which checks itself
-            check_network(method, method.with_settings(**config.to_dict(model)))
+        if method.settings is not ModelSettings:  # validates itself
+            method.check_logits(method.with_settings(**config.to_dict(model)))
         if "training." in choice and is_estimator(experiment.model, experiment.source):
             raise ConfigError(
                 f"{experiment.model.name!r} trains itself: {choice!r} has no effect on it",
@@ -287,9 +288,9 @@ def inner_scores(
     predict: Callable[[Experiment, str, tuple[Sample, ...], tuple[Sample, ...]], np.ndarray],
     method: Method | None = None,
 ) -> dict[str, float]:
-    """The UF1 of every choice over inner folds of the training clips.
+    """Return the UF1 of every choice over inner folds of the training clips.
 
-    `predict` trains an experiment on some clips and gives the numbers of the classes (n,) of others.
+    `predict(experiment, name, train, test)` trains on some clips and returns the class numbers (n,) of the others.
     """
     sample_of = {sample.clip.key: sample for sample in train}
     clips = [sample.clip for sample in train]
@@ -303,8 +304,8 @@ def inner_scores(
         guess: list[str] = []
         for fold in folds:
             inside, outside = (tuple(sample_of[clip.key] for clip in side) for side in (fold.train, fold.test))
-            answers = predict(changed, f"inner {fold.name}", inside, outside)
+            numbers = predict(changed, f"inner {fold.name}", inside, outside)
             truth += [sample.label for sample in outside]
-            guess += [experiment.classes[number] for number in answers]
+            guess += [experiment.classes[number] for number in numbers]
         scores[choice] = round(float(uf1(confusion_matrix(truth, guess, experiment.classes))), 6)
     return scores

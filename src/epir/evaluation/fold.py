@@ -1,6 +1,6 @@
-"""One fold: train on its training clips, predict the held-out clips once, and keep a record of it without the weights.
+"""One fold: train on its training clips, predict the held-out clips once, and record the predictions.
 
-The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: training never sees it.
+The held-out clips are also predicted after every epoch, only for the column `best_epoch`; training never sees that.
 
 Axes: n held-out clips, E epochs, C classes, U action units
 """
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -27,27 +28,26 @@ from epir.models.estimator import Estimator
 from epir.models.folder import find_folder, load_network, read_config, weights_digest
 from epir.models.network import Network
 from epir.models.packed import PackedMethod, PackedModel
-from epir.models.predict import predict_maps
+from epir.models.predict import predict_maps, token_records
 from epir.models.registry import Method, build, is_estimator
-from epir.models.tokens import token_records
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.training.data import LabelledMaps
 from epir.training.train import fit, new_network
 
 FORMAT = "epir-fold/1"
-STRICT, NOT_STRICT = "strict", ("seen_in_training", "not_checked")  # the key of a prediction, as the scores name it
-OPTIONAL = ("named", "tokens", "units")  # of a clip: left out of the file where there is nothing
-UNSIGNED = ("digest", "seconds", "training_seconds")  # how long it took is no part of a record's digest
+STRICT, NOT_STRICT = "strict", ("seen_in_training", "not_checked")  # the score column that a prediction counts in
+OPTIONAL = ("named", "tokens", "units")  # fields of a clip that are left out of the file if empty
+UNSIGNED = ("digest", "seconds", "training_seconds")  # fields that a record's digest ignores
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
 
 @dataclass(frozen=True)
 class ClipRecord(Prediction):
-    """The prediction for one held-out clip, and what a report shows of it."""
+    """The prediction for one held-out clip, with details for reports."""
 
-    by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
+    by_epoch: tuple[int, ...] = ()  # the class number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
-    units: Mapping[str, Any] | None = None  # action units: annotation, found, present, left, right (models with a head)
+    units: Mapping[str, Any] | None = None  # annotation, found, present, left, right (models with a unit head)
 
 
 @dataclass(frozen=True)
@@ -56,27 +56,27 @@ class FoldRecord:
 
     fold: str
     seed: int
-    experiment: str  # digest of the experiment that it belongs to; the run folder fills it in
+    experiment: str  # digest of the experiment; the run folder fills it in
     clips: tuple[ClipRecord, ...]
     loss: tuple[float, ...] = ()  # mean over the training clips, per epoch
-    best_epoch: int = 0  # of a fold of one person, counted from 1; 0 for several people, and without epochs
+    best_epoch: int = 0  # of a fold of one person, from 1; 0 for several people or without epochs
     training_clips: int = 0
     training_seconds: float = 0.0
-    seconds: float = 0.0  # all of it
-    chosen: str = ""  # of the choices of a nested experiment
-    inner: Mapping[str, float] = field(default_factory=dict)  # UF1 of every choice in the inner folds
+    seconds: float = 0.0  # in total
+    chosen: str = ""  # nested: the chosen settings
+    inner: Mapping[str, float] = field(default_factory=dict)  # nested: UF1 of every choice in the inner folds
 
 
 def to_json(record: FoldRecord, column: str = STRICT) -> str:
-    """The record as JSON text; `column` names the classes after the last epoch, as in the tables."""
+    """Return the record as JSON text; `column` is the score column of its predictions."""
     clips = [_clip_values(clip, column) for clip in record.clips]
     values = json.loads(json.dumps({"format": FORMAT, **vars(record), "clips": clips}))
     return json.dumps({**values, "digest": _digest(values)}) + "\n"
 
 
 def _clip_values(clip: ClipRecord, column: str) -> dict[str, Any]:
-    """The fields of a clip, without seed and fold, which its record has, and without what it lacks."""
-    values = {each.name: getattr(clip, each.name) for each in fields(clip) if each.name not in ("seed", "fold")}
+    """Return the fields of a clip, without empty ones and without seed and fold, which the record has."""
+    values = {item.name: getattr(clip, item.name) for item in fields(clip) if item.name not in ("seed", "fold")}
     present = {name: value for name, value in values.items() if name not in OPTIONAL or value not in (None, "")}
     return {column if name == STRICT else name: value for name, value in present.items()}
 
@@ -87,7 +87,7 @@ def _digest(values: Mapping[str, Any]) -> str:
 
 
 def from_json(text: str) -> FoldRecord:
-    """The record in JSON text; `ValueError`, `KeyError` or `TypeError` where it is not one, or was changed."""
+    """Read a record; raises `ValueError`, `KeyError` or `TypeError` if the text is not one or was changed."""
     values = json.loads(text)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f"not {FORMAT}")
@@ -109,7 +109,7 @@ def _clip(values: dict[str, Any], seed: int, fold: str) -> ClipRecord:
 
 @dataclass(frozen=True)
 class FoldTask:
-    """All that a worker needs to run one fold with one seed; maps are read where it runs."""
+    """Everything a worker needs to run one fold with one seed; it reads the maps itself."""
 
     experiment: Experiment
     fold: str
@@ -117,32 +117,32 @@ class FoldTask:
     train: tuple[Sample, ...]
     test: tuple[Sample, ...]
     weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
-    method: Method | None = None  # of the user's own
-    read: Reader = read_maps  # gives the maps (n, 3, S, S) of samples
+    method: Method | None = None  # the user's method; None: part of epir
+    read: Reader = read_maps  # samples -> maps (n, 3, S, S)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldJob:
-    """A fold and seed as it is sent to a worker: numbers of the clips that all folds share."""
+    """One fold and seed, as sent to a worker: rows of the clips that all folds share."""
 
     fold: str
     seed: int
-    train: np.ndarray  # (clips to train on,) int32
+    train: np.ndarray  # (training clips,) int32
     test: np.ndarray  # (n,) int32
 
 
 @dataclass(frozen=True, eq=False)
 class FoldInputs:
-    """What all folds of a run share, sent once; to another machine with the maps and weights themselves."""
+    """What all folds of a run share, sent once per worker; other machines also get the maps and weights."""
 
     experiment: Experiment
     samples: tuple[Sample, ...]
     weights: Path | PackedModel | None = None  # the model that predicts (zero-shot) or that training starts from
     maps: np.ndarray | None = None  # (clips, 3, S, S) of the samples; None: read from disk
-    method: PackedMethod | None = None  # of the user's own: its source travels
+    method: PackedMethod | None = None  # the user's method, with its source
 
     def task(self, job: FoldJob) -> FoldTask:
-        """The clips of a fold, and the weights as a folder of this machine."""
+        """Return the task of a job, with the weights unpacked on this machine."""
         weights = self.weights.unpack() if isinstance(self.weights, PackedModel) else self.weights
         train, test = (tuple(self.samples[row] for row in rows) for rows in (job.train, job.test))
         method = None if self.method is None else self.method.unpack()
@@ -150,23 +150,23 @@ class FoldInputs:
         return FoldTask(self.experiment, job.fold, job.seed, train, test, weights, method, read)
 
     def _read_sent(self, samples: Sequence[Sample]) -> np.ndarray:
-        """The maps of samples, from those that were sent."""
+        """Return the maps of samples from those that were sent."""
         assert self.maps is not None
         rows = {sample.clip.key: row for row, sample in enumerate(self.samples)}
         return self.maps[[rows[sample.clip.key] for sample in samples]]
 
 
 def run_job(job: FoldJob, inputs: FoldInputs) -> FoldRecord:
-    """Train and predict one fold, with the maps that were sent or else those on disk."""
+    """Train and predict one fold in a worker."""
     return run_fold(inputs.task(job))
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Predictions for the held-out clips, and how training went."""
+    """Predictions for the held-out clips, and training losses and time."""
 
     scores: np.ndarray  # (n, C)
-    by_epoch: np.ndarray  # (E, n) numbers of classes
+    by_epoch: np.ndarray  # (E, n) class numbers
     loss: tuple[float, ...] = ()
     training_seconds: float = 0.0
     tokens: list[dict[str, Any]] = field(default_factory=list)
@@ -174,10 +174,10 @@ class _Outcome:
 
 
 def run_fold(task: FoldTask) -> FoldRecord:
-    """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
+    """Train and predict one fold; the record, apart from the seconds, is the same wherever it runs."""
     began = time.perf_counter()
     _check_weights(task)
-    with one_thread(), _named(task):
+    with one_thread(), _naming_the_fold(task):
         if task.experiment.choices:
             return _nested(task, began)
         if task.experiment.is_zero_shot:
@@ -190,12 +190,12 @@ def run_fold(task: FoldTask) -> FoldRecord:
 
 
 def _check_weights(task: FoldTask) -> None:
-    """Refuse weights that are others by now than when the run began."""
+    """Raise an error if the weights changed since the run began."""
     expected = task.experiment.weights
     if task.weights is not None and expected and weights_digest(task.weights) != expected:
         raise CheckpointError(
             f"the weights in {task.weights} were replaced while the run used them",
-            fix="run the same command again with the weights that it began with, or start over with --force",
+            fix="restore the original weights and run the same command again, or start over with --force",
         )
 
 
@@ -204,17 +204,16 @@ def _nested(task: FoldTask, began: float) -> FoldRecord:
 
     def predict(experiment: Experiment, name: str, train: tuple[Sample, ...], test: tuple[Sample, ...]) -> np.ndarray:
         inner = replace(task, experiment=experiment, fold=f"{task.fold}, {name}", train=train, test=test)
-        places = {label: number for number, label in enumerate(experiment.classes)}
-        return np.array([places[clip.strict] for clip in run_fold(inner).clips])
+        return np.array([experiment.classes.index(clip.strict) for clip in run_fold(inner).clips])
 
     scores = inner_scores(task.experiment, task.train, predict, task.method)
-    best = max(scores, key=lambda choice: scores[choice])  # the first of equals
+    best = max(scores, key=lambda choice: scores[choice])  # the first if several are equal
     record = run_fold(replace(task, experiment=with_choice(task.experiment, best, task.method)))
     return replace(record, chosen=best, inner=scores, seconds=round(time.perf_counter() - began, 3))
 
 
 def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
-    """The epoch (from 1) whose predictions (E, n) suit one held-out person best, the latest of equals: it leaks."""
+    """Return the epoch (from 1, the latest of equals) with the most hits for one held-out person: this leaks."""
     hits = (by_epoch == truth).sum(1)
     return len(hits) - int(hits[::-1].argmax())
 
@@ -234,9 +233,11 @@ def _network(task: FoldTask) -> _Outcome:
     clips = labelled_maps(task.train, task.experiment.classes, task.read)
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
-    told = JobProgress(task.fold, **{"training": "epoch", "training teachers": "teacher"})
+    progress = JobProgress(task.fold, **{"training": "epoch", "training teachers": "teacher"})
     network = new_network(task.experiment.model, task.method, seed=seed)
-    trained = fit(network, clips, recipe, start=task.weights, seed=seed, after_epoch=predict_held_out, progress=told)
+    trained = fit(
+        network, clips, recipe, start=task.weights, seed=seed, after_epoch=predict_held_out, progress=progress
+    )
     seconds = time.perf_counter() - began - predicting
     outcome = _predict(task, trained.model, held_out)
     return replace(outcome, by_epoch=np.stack(by_epoch), loss=trained.losses, training_seconds=seconds)
@@ -248,10 +249,10 @@ def _zero_shot(task: FoldTask) -> _Outcome:
 
 
 def _predict(task: FoldTask, network: Network, held_out: np.ndarray) -> _Outcome:
-    """What a finished network says about the held-out clips.
+    """Predict the held-out clips with a trained network.
 
-    Action units are calibrated as in the weights that training started from, or not at all: that calibration was fixed
-    together with those weights, so the held-out people have no part in it.
+    Action units use the calibration of the initial weights, or none: it was fixed together with those weights, so the
+    held-out people did not influence it.
     """
     predicted = predict_maps(network, held_out, **task.experiment.training.views)
     units: list[dict[str, Any]] = []
@@ -263,16 +264,13 @@ def _predict(task: FoldTask, network: Network, held_out: np.ndarray) -> _Outcome
 
 
 def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: Sequence[str]) -> list[dict[str, Any]]:
-    """What a record keeps of the action units of each clip: annotation, calibrated probabilities and the units found.
-
-    The logits are (n, 3, U).
-    """
+    """Return annotation, detected units and calibrated probabilities of each clip, for logits (n, 3, U)."""
     probabilities = calibration.probabilities(logits)  # (n, 3, U)
     thresholds = np.array([calibration.threshold(unit) for unit in UNITS])
     return [
         {
             "annotation": annotation,
-            "found": [unit for unit, there in zip(UNITS, row[PRESENT] >= thresholds, strict=True) if there],
+            "found": list(compress(UNITS, row[PRESENT] >= thresholds)),
             **{
                 name: {str(unit): round(float(value), 4) for unit, value in zip(UNITS, row[part], strict=True)}
                 for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))
@@ -283,12 +281,12 @@ def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: 
 
 
 def labelled_maps(samples: Sequence[Sample], classes: Sequence[str], read: Reader = read_maps) -> LabelledMaps:
-    """The maps of samples with their classes and annotated action units, to train on."""
+    """Read the maps of samples with their classes and annotated action units, for training."""
     return LabelledMaps.of(read(samples), [sample.label for sample in samples], classes, annotations(samples))
 
 
 def _estimator(task: FoldTask) -> _Outcome:
-    """An estimator has no epochs, so both columns are the same."""
+    """Train and predict an estimator; it has no epochs, so both score columns are the same."""
     model = build(task.experiment.model, task.method)
     assert isinstance(model, Estimator)
     labels = np.array([task.experiment.classes.index(sample.label) for sample in task.train])
@@ -307,7 +305,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
     chosen = {name: best_epoch(outcome.by_epoch[:, people == name], truth[people == name]) for name in set(people)}
     if not np.isfinite(outcome.scores).all():
         raise TrainingError(
-            f"fold {task.fold}, seed {task.seed}: the scores are not finite", fix="look at the settings of the model"
+            f"fold {task.fold}, seed {task.seed}: the scores are not finite", fix="check the settings of the model"
         )
     strict = outcome.by_epoch[-1] if not outcome.loss else outcome.scores.argmax(1)
     clips = tuple(
@@ -342,8 +340,8 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
 
 
 @contextmanager
-def _named(task: FoldTask) -> Iterator[None]:
-    """Name the fold in which training failed."""
+def _naming_the_fold(task: FoldTask) -> Iterator[None]:
+    """Add the fold to the message of a training error."""
     try:
         yield
     except TrainingError as error:

@@ -1,7 +1,7 @@
-"""Clips -> folds: who is held out, independent of any model.
+"""Clips -> folds: which people are held out together, independent of any model.
 
-Every clip is held out exactly once, and a person is never on both sides of a fold; only a corpus with a split of its
-own has clips that are never held out.
+Every clip is held out exactly once, and no person is on both sides of a fold. Only with a predefined split are some
+clips never held out.
 
 Axes: K folds, C classes
 """
@@ -13,14 +13,14 @@ import numpy as np
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip, Fold
 
-SPLIT = "split"  # the corpus says who is held out
-TEST = "test-"  # how the parts of such a split that are held out begin
+SPLIT = "split"  # the corpus defines who is held out
+TEST = "test-"  # prefix of the test parts of a split
 
 
 def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) -> tuple[Fold, ...]:
-    """The folds of `loso` (leave one person out), `loco` (leave one corpus out), `split` or a number of grouped folds.
+    """Return the folds of `loso` (leave one person out), `loco` (leave one corpus out), `split`, or K grouped folds.
 
-    `labels` are the classes of the clips by `Clip.key`; only grouped folds use them, to spread the classes evenly.
+    `labels` maps `Clip.key` to the class; only grouped folds use it, to balance the classes.
     """
     people = sorted({clip.person for clip in clips})
     if len(people) < 2:
@@ -36,20 +36,20 @@ def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) ->
 
 
 def _corpus_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
-    """One fold for each test part of the corpus's own split; all of them train on the part called `train`."""
+    """Return one fold per test part of a predefined split; all train on the part called `train`."""
     parts = {clip.key: clip.extra.get("split", "") for clip in clips}
     known = ("train", "test")
     missing = next((key for key, part in parts.items() if part not in known and not part.startswith(TEST)), None)
     if missing is not None:
         raise ProtocolError(
-            f"the clip {missing} belongs to no part of a split (its column split is {parts[missing]!r})",
+            f"the clip {missing} is in no part of a split (its column split is {parts[missing]!r})",
             fix=f"use --folds loso, or write train, test, {TEST}a, ... into the column split of clips.csv",
         )
     train = tuple(clip for clip in clips if parts[clip.key] == "train")
     tests = sorted(set(parts.values()) - {"train"})
     if not train or not tests:
         raise ProtocolError(
-            f"a split needs clips to train on and to test, but all clips are of {next(iter(parts.values()))}",
+            f"a split needs training and test clips, but all clips are in {next(iter(parts.values()))}",
             fix="give the map sets of all parts",
         )
     both = {clip.person for clip in train} & {clip.person for clip in clips if parts[clip.key] != "train"}
@@ -59,7 +59,7 @@ def _corpus_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
 
 
 def _hold_out(clips: Sequence[Clip], fold_of: Callable[[Clip], str]) -> tuple[Fold, ...]:
-    """One fold for each name that `fold_of` gives: the name of the fold in which a clip is held out."""
+    """Return one fold per value of `fold_of`, the name of the fold that holds a clip out."""
     placed = [(clip, fold_of(clip)) for clip in clips]
     return tuple(
         Fold(
@@ -82,7 +82,7 @@ def _leave_one_corpus_out(clips: Sequence[Clip]) -> tuple[Fold, ...]:
 
 
 def _grouped(clips: Sequence[Clip], labels: Mapping[str, str], count: int) -> tuple[Fold, ...]:
-    """People assigned to `count` folds, those with most clips first, each to the fold that balances the classes best.
+    """Assign people to `count` folds, those with most clips first, each to the fold that balances the classes best.
 
     More even than scikit-learn's `StratifiedGroupKFold`. Largest deviation from an even split, in clips of a class and
     clips of a fold, ours / theirs: on 325 clips of 48 people of the composite 1.4 / 3.0 and 1.0 / 4.0 with 5 folds,
@@ -95,14 +95,14 @@ def _grouped(clips: Sequence[Clip], labels: Mapping[str, str], count: int) -> tu
             f"{count} folds need at least {count} people, but there are {len(people)}",
             fix=f"use --folds {len(people)} or fewer, or --folds loso",
         )
-    shares = counts / counts.sum(0)  # (people, C): each class counts the same
+    shares = counts / counts.sum(0)  # (people, C): all classes weigh the same
     held = np.zeros((count, counts.shape[1]))  # (K, C)
     sizes = np.zeros(count, dtype=int)
     fold_of = {}
     order = sorted(range(len(people)), key=lambda number: (-counts[number].sum(), people[number]))
     for done, number in enumerate(order):
         empty = np.flatnonzero(sizes == 0)
-        must_fill = len(empty) == len(order) - done  # the rest is just enough to leave no fold empty
+        must_fill = len(empty) == len(order) - done  # only just enough people left for the empty folds
         options = empty.tolist() if must_fill else range(count)
         chosen = min(options, key=lambda fold: (_unevenness(held, fold, shares[number]), held[fold].sum(), fold))
         held[chosen] += shares[number]
@@ -121,7 +121,7 @@ def _class_counts(clips: Sequence[Clip], labels: Mapping[str, str]) -> tuple[lis
 
 
 def _unevenness(held: np.ndarray, fold: int, more: np.ndarray) -> float:
-    """The variance of the class shares over folds once `more` is added to one of them."""
+    """Return the variance of the class shares over folds after adding `more` to one of them."""
     after = held.copy()
     after[fold] += more
-    return round(float(after.var(axis=0).sum()), 12)  # rounded: equal cases must stay equal on every machine
+    return round(float(after.var(axis=0).sum()), 12)  # rounded, so that ties stay ties on every machine

@@ -1,7 +1,7 @@
-"""Predictions made elsewhere -> a run that `compare` and `report` take, marked as not checked.
+"""Import the predictions of other software as a run for `compare` and `report`, marked as not checked.
 
 The table has one row per clip: corpus, subject, clip, truth, then `prediction` or one score column per class (or both),
-and `fold` where it is known. Nothing says whether the epoch was chosen on the held-out people, so nothing is strict.
+and optionally `fold`. It does not show whether the epoch was chosen on the held-out people, so nothing is strict.
 """
 
 import math
@@ -35,7 +35,7 @@ def import_predictions(
     maps: Sequence[str | Path] = (),
     force: bool = False,
 ) -> Run:
-    """Write the predictions of a table as a run of the method `name`; with `maps`, they must be of the same clips."""
+    """Write the predictions of a table as a run of the method `name`; `maps`, if given, must have the same clips."""
     table, out = Path(table), Path(out)
     if not name.strip() or "\n" in name:
         raise RunError("the method has no name", fix="give its name, for example --name HTNet")
@@ -82,8 +82,8 @@ def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequenc
         truth = row["truth"].strip()
         for what, label in (("truth", truth), ("prediction", prediction)):
             if label not in classes:
-                told = f"the {what} {label!r} is no class" if label else f"the clip has no {what}"
-                raise ProtocolError(f"{place}: {told}", fix=f"use one of: {', '.join(classes)}")
+                problem = f"the {what} {label!r} is not a class" if label else f"the clip has no {what}"
+                raise ProtocolError(f"{place}: {problem}", fix=f"use one of: {', '.join(classes)}")
         scores = scores or tuple(float(label == prediction) for label in classes)
         corpus, subject, title = (row[column].strip() for column in COLUMNS[:3])
         if not (corpus and subject and title):
@@ -91,36 +91,36 @@ def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequenc
         fold = (row.get("fold") or "").strip() or f"{corpus}/{subject}"
         clip = ClipRecord(corpus, subject, title, truth, prediction, prediction, 0, fold, scores)
         if clip.key in clips:
-            raise RunError(f"{place}: the clip {clip.key} stands there twice", fix="keep one row per clip")
+            raise RunError(f"{place}: the clip {clip.key} occurs twice", fix="keep one row per clip")
         clips[clip.key] = clip
     return list(clips.values())
 
 
 def _scores(place: str, row: Mapping[str, str], classes: Sequence[str]) -> tuple[float, ...]:
-    """The scores of a row, in the order of the classes; none where the table has no score columns."""
+    """Return the scores of a row in the order of the classes; empty without score columns."""
     present = [name for name in classes if (row.get(name) or "").strip()]
     if not present:
         return ()
     if len(present) < len(classes):
         missing = next(name for name in classes if name not in present)
-        raise RunError(f"{place}: there is no score of {missing}", fix="give one score for every class, or none")
+        raise RunError(f"{place}: the score of {missing} is missing", fix="give one score for every class, or none")
     try:
         scores = tuple(float(row[name]) for name in classes)
     except ValueError:
         raise RunError(f"{place}: a score is not a number", fix="write scores as 0.25") from None
     if not all(map(math.isfinite, scores)):
-        raise RunError(f"{place}: a score is not finite", fix="leave such clips' scores empty and give a prediction")
+        raise RunError(f"{place}: a score is not finite", fix="leave the scores empty and give a prediction")
     return scores
 
 
 def _check_clips(table: Path, clips: Sequence[ClipRecord], whole: EvaluationSet) -> None:
-    """The clips of the table must be those of the map sets, with the same labels."""
+    """Raise an error unless the table has the clips and labels of the map sets."""
     labels = {sample.clip.key: sample.label for sample in whole.samples}
     for clip in clips:
         if clip.key not in labels:
             raise ProtocolError(
                 f"{table}: the map sets have no clip {clip.key} under {whole.protocol}",
-                fix="write corpus, subject and clip as clips.csv of the map set does, or leave out the row",
+                fix="write corpus, subject and clip as in clips.csv of the map set, or leave out the row",
             )
         if clip.truth != labels[clip.key]:
             raise ProtocolError(

@@ -1,8 +1,8 @@
-"""The counts that could have given a printed pair of UF1 and UAR.
+"""Find the counts that could have produced a printed pair of UF1 and UAR.
 
-Scores of a few hundred clips are fractions of small whole numbers, and four decimals leave few of them. UAR fixes the
-hits of every class; UF1 then fixes how often every class was answered. So a printed row can be checked without any
-data: it fits one set of hits, several, or none at all, and then it is no single run pooled over these clips.
+Scores of a few hundred clips are fractions of small whole numbers, and four decimals allow few of them. UAR determines
+the hits of every class; UF1 then determines how often every class was predicted. So a printed row can be checked
+without data: it fits one set of hits, several, or none. If none, it is not a single run pooled over these clips.
 
 Axes: H candidate hits, F candidate false alarms, 3 classes (negative, positive, surprise)
 """
@@ -24,8 +24,8 @@ CLIPS: Mapping[str, tuple[int, int, int]] = {  # of the composite: negative, pos
     "smic": (70, 51, 43),
 }
 FULL = "full"
-ROUNDING = 1e-9  # of the computation
-MOST_CLIPS = 800  # of one part: the search grows with the third power
+ROUNDING = 1e-9  # floating-point error
+MOST_CLIPS = 800  # per part: the search is cubic in the clips
 SHOWN = 4  # sets of hits in a cell
 
 Hits = tuple[int, int, int]
@@ -33,7 +33,7 @@ Hits = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed pair, and how far from it a score may lie: half of its last digit, unless the user says more."""
+    """A printed pair, and how far a score may be from it: half of the last digit by default."""
 
     part: str  # full, a corpus of the composite, or class counts such as 457,55,187
     uf1: float
@@ -54,29 +54,29 @@ class Printed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What fits each printed pair alone and, where all parts of the composite are printed, all of them together."""
+    """The hits that fit each printed pair alone and, if all parts of the composite are printed, all together."""
 
     printed: tuple[Printed, ...]
     alone: Mapping[str, tuple[Hits, ...]]  # hits by part
-    together: tuple[Mapping[str, Hits], ...] | None  # hits by corpus; None where a part is not printed
+    together: tuple[Mapping[str, Hits], ...] | None  # hits by corpus; None if a part is not printed
 
 
 def explain(printed: Sequence[Printed]) -> Explanation:
-    """The hits that could have given these pairs, each alone and all together.
+    """Find the hits that could have produced these pairs, each alone and all together.
 
     >>> explain([Printed("casme2", 0.9882, 0.9896)]).alone
     {'casme2': ((88, 31, 25),)}
     """
-    fits = {each.part: _fits(each) for each in printed}
+    fits = {pair.part: _fits(pair) for pair in printed}
     alone = {part: tuple(sorted(hits)) for part, hits in fits.items()}
-    by_part = {each.part: each for each in printed}
+    by_part = {pair.part: pair for pair in printed}
     if not {FULL, *CLIPS} <= set(by_part):
         return Explanation(tuple(printed), alone, None)
     return Explanation(tuple(printed), alone, _together(by_part[FULL], {name: fits[name] for name in CLIPS}))
 
 
 def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[Printed, ...]:
-    """Pairs as the command line has them: `[PART] UF1 UAR`, or `TABLE:METHOD` for a row of the paper.
+    """Parse pairs from the command line: `[PART] UF1 UAR`, or `TABLE:METHOD` for a row of the paper.
 
     >>> read_printed(["0.8852 0.8944", "samm 0.838 0.831"])[1]
     Printed(part='samm', uf1=0.838, uar=0.831, tolerance=0.0005)
@@ -92,19 +92,19 @@ def read_printed(texts: Iterable[str], tolerance: float | None = None) -> tuple[
         words = text.replace("/", " ").split()
         if len(words) not in (2, 3):
             raise ConfigError(
-                f"{text!r} is no printed pair of scores",
+                f"{text!r} is not a pair of scores",
                 fix='write "UF1 UAR", "PART UF1 UAR" or "TABLE:METHOD", for example "samm 0.8383 0.8383" or 1:EPIR',
             )
         pairs.append((words[0] if len(words) == 3 else FULL, words[-2], words[-1]))
     printed = tuple(_printed(part, uf1, uar, tolerance) for part, uf1, uar in pairs)
-    twice = [each.part for number, each in enumerate(printed) if each.part in {e.part for e in printed[:number]}]
+    twice = [pair.part for number, pair in enumerate(printed) if pair.part in {e.part for e in printed[:number]}]
     if twice:
         raise ConfigError(f"two pairs are given for {twice[0]}", fix="explain one printed row at a time")
     return printed
 
 
 def explanation_table(explanation: Explanation) -> Table:
-    """Every printed pair with the hits that fit it, and what all of them allow together."""
+    """Tabulate every printed pair with the hits that fit it, and the hits that fit all pairs together."""
     columns = (
         Column("part"),
         Column("clips", numeric=True),
@@ -112,19 +112,19 @@ def explanation_table(explanation: Explanation) -> Table:
         *(Column("fit", "sets of hits", numeric=True), Column("negative/positive/surprise", "sets of hits")),
     )
     rows = []
-    for each in explanation.printed:
-        hits = explanation.alone[each.part]
-        cells = (_digits(each.uf1, each.tolerance), _digits(each.uar, each.tolerance), str(len(hits)), _listed(hits))
-        rows.append(Row((corpus_title(each.part), str(sum(each.clips)), *cells)))
+    for pair in explanation.printed:
+        hits = explanation.alone[pair.part]
+        cells = (_digits(pair.uf1, pair.tolerance), _digits(pair.uar, pair.tolerance), str(len(hits)), _listed(hits))
+        rows.append(Row((corpus_title(pair.part), str(sum(pair.clips)), *cells)))
     if explanation.together is not None:
         sets = [
-            " ".join(f"{corpus_title(part)} {_slashed(hits)}" for part, hits in each.items())
-            for each in explanation.together[:SHOWN]
+            " ".join(f"{corpus_title(part)} {_slashed(hits)}" for part, hits in by_corpus.items())
+            for by_corpus in explanation.together[:SHOWN]
         ]
         more = len(explanation.together) - len(sets)
         cells = ("", "", str(len(explanation.together)), "; ".join(sets) + (f"; {more} more" if more else "") or "none")
         rows.append(Row(("all of them together", str(sum(map(sum, CLIPS.values()))), *cells), strong=True))
-    tolerances = sorted({each.tolerance for each in explanation.printed})
+    tolerances = sorted({pair.tolerance for pair in explanation.printed})
     within = " or ".join(f"{tolerance:g}" for tolerance in tolerances)
     note = f"A set fits if UF1 and UAR differ from the printed ones by at most {within}."
     verdict = _verdict(explanation)
@@ -134,7 +134,7 @@ def explanation_table(explanation: Explanation) -> Table:
 def _verdict(explanation: Explanation) -> str:
     none = [corpus_title(part) for part, hits in explanation.alone.items() if not hits]
     if none:
-        return f"No single run pooled over these clips gives what is printed for {', '.join(none)}."
+        return f"No single run pooled over these clips gives the printed scores for {', '.join(none)}."
     if explanation.together is None:
         return "Each pair can be the score of one pooled run."
     if not explanation.together:
@@ -160,36 +160,36 @@ def _digits(value: float, tolerance: float) -> str:
 
 
 def _published(table: str, method: str) -> list[tuple[str, str, str]]:
-    rows = [each for each in load_published() if str(each.table) == table and each.method == method]
-    rows = [each for each in rows if each.protocol == "cde" and each.uar_text]
+    rows = [row for row in load_published() if str(row.table) == table and row.method == method]
+    rows = [row for row in rows if row.protocol == "cde" and row.uar_text]
     if not rows:
-        known = sorted({f"{each.table}:{each.method}" for each in load_published() if each.protocol == "cde"})
+        known = sorted({f"{row.table}:{row.method}" for row in load_published() if row.protocol == "cde"})
         raise ConfigError(f"no printed row {table}:{method}", fix=f"use one of: {', '.join(known)}")
-    return [(each.part, each.uf1_text, each.uar_text) for each in rows]
+    return [(row.part, row.uf1_text, row.uar_text) for row in rows]
 
 
 def _printed(part: str, uf1: str, uar: str, tolerance: float | None) -> Printed:
     try:
         scores = float(uf1), float(uar)
     except ValueError:
-        raise ConfigError(f"{uf1} {uar} are no scores", fix="write them as printed: 0.8852 0.8944") from None
+        raise ConfigError(f"{uf1} {uar} are not scores", fix="write them as printed: 0.8852 0.8944") from None
     if not all(0 <= score <= 1 for score in scores):
         raise ConfigError(f"{uf1} {uar} are not between 0 and 1", fix="write percentages as fractions: 0.8852 0.8944")
     if part not in (FULL, *CLIPS):
         counts = part.split(",")
-        if len(counts) != 3 or not all(each.isdecimal() and int(each) > 0 for each in counts):
+        if len(counts) != 3 or not all(count.isdecimal() and int(count) > 0 for count in counts):
             raise ConfigError(
-                f"{part!r} is no part of the composite",
+                f"{part!r} is not a part of the composite",
                 fix=f"use {FULL}, {', '.join(CLIPS)} or the clips of three classes, for example 457,55,187",
             )
         if sum(map(int, counts)) > MOST_CLIPS:
-            raise ConfigError(f"{part} are too many clips to search", fix=f"at most {MOST_CLIPS} clips can be searched")
+            raise ConfigError(f"{part} are too many clips to search", fix=f"use at most {MOST_CLIPS} clips")
     digits = min(len(text.partition(".")[2]) for text in (uf1, uar))
     return Printed(part, *scores, tolerance=0.5 * 10.0**-digits if tolerance is None else tolerance)
 
 
 def _fits(printed: Printed) -> dict[Hits, np.ndarray]:
-    """The hits that fit a printed pair, each with the false alarms (F, 3) that do."""
+    """Return the hits that fit a printed pair, each with the false alarms (F, 3) that fit."""
     clips = np.array(printed.clips)
     grid = np.indices(tuple(clips + 1)).reshape(3, -1).T  # (H, 3)
     near = np.abs((grid / clips).mean(1) - printed.uar) <= printed.tolerance + ROUNDING
@@ -204,7 +204,7 @@ def _fits(printed: Printed) -> dict[Hits, np.ndarray]:
 
 
 def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Every way (F, 3) in which the missed clips can be spread over the other classes' answers."""
+    """Return every way (F, 3) to distribute the missed clips over the other classes."""
     missed = clips - hits
     total = int(missed.sum())
     first, second = np.indices((total - missed[0] + 1, total - missed[1] + 1)).reshape(2, -1)
@@ -214,15 +214,15 @@ def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 
 def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> tuple[Mapping[str, Hits], ...]:
-    """The hits of the corpora whose sums also give the pair of the composite."""
+    """Return the hits of the corpora whose sums also fit the pair of the composite."""
     clips, fits = np.array(full.clips), []
     for choice in product(*(parts[name] for name in CLIPS)):
         hits = np.sum(choice, axis=0)
         if abs((hits / clips).mean() - full.uar) > full.tolerance + ROUNDING:
             continue
         sums = np.zeros((1, 3), dtype=np.int64)
-        for name, each in zip(CLIPS, choice, strict=True):
-            sums = np.unique((sums[:, None] + parts[name][each]).reshape(-1, 3), axis=0)
+        for name, corpus_hits in zip(CLIPS, choice, strict=True):
+            sums = np.unique((sums[:, None] + parts[name][corpus_hits]).reshape(-1, 3), axis=0)
         scores = (2 * hits / (clips + hits + sums)).mean(1)
         if (np.abs(scores - full.uf1) <= full.tolerance + ROUNDING).any():
             fits.append(dict(zip(CLIPS, choice, strict=True)))

@@ -1,7 +1,6 @@
-"""The scores published in the paper, of its own and of other methods, digit by digit, and the strongest ones since.
+"""The scores that the paper prints, for its own and for other methods, and the strongest ones published since.
 
-`selection` says where such a number comes from: the last epoch, the best epoch on the held-out person (it leaks), or
-unknown.
+`selection` says where a score comes from: the last epoch, the best epoch on the held-out person (leaks), or unknown.
 """
 
 import csv
@@ -22,7 +21,7 @@ RUNGS = {  # preset: its row in Tables 4 and 5
 
 @dataclass(frozen=True)
 class PublishedScores:
-    """One pair of scores; the texts keep the digits of the page."""
+    """One pair of published scores; the texts keep the printed digits."""
 
     table: int  # of the paper; 0: published since
     method: str
@@ -42,13 +41,13 @@ class PublishedScores:
 
     @property
     def uar(self) -> float | None:
-        """The UAR as a number, where it is published."""
+        """The UAR as a number, if published."""
         return float(self.uar_text) if self.uar_text else None
 
 
 @lru_cache(maxsize=1)
 def load_published() -> tuple[PublishedScores, ...]:
-    """Every pair of scores in Tables 1 to 5, and the strongest ones that were published since."""
+    """Load every pair of scores in Tables 1 to 5, and the strongest ones published since."""
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
     scores = []
     for row in csv.DictReader(text.splitlines()):
@@ -60,10 +59,10 @@ def load_published() -> tuple[PublishedScores, ...]:
 
 
 def comparisons(protocol: str) -> tuple[PublishedScores, ...]:
-    """The scores of Tables 1 to 3 for a protocol, and those published since."""
+    """Return the scores of Tables 1 to 3 for a protocol, and those published since."""
     return tuple(each for each in load_published() if each.protocol == protocol and each.table <= 3)
 
 
 def ladder(protocol: str) -> tuple[PublishedScores, ...]:
-    """The scores of Tables 4 and 5 for a protocol."""
+    """Return the scores of Tables 4 and 5 for a protocol."""
     return tuple(each for each in load_published() if each.protocol == protocol and each.table >= 4)

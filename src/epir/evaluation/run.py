@@ -1,4 +1,4 @@
-"""Folds x seeds -> a run: evaluate a model under a protocol, or resume what an earlier call left."""
+"""Evaluate a model under a protocol: run every missing fold and seed, and write the run folder."""
 
 import os
 import platform
@@ -27,31 +27,30 @@ from epir.evaluation.leaks import (
     find_across_folds,
     find_calibrated,
     find_seen,
-    knows_whom,
+    has_complete_record,
     record_gaps,
     temperature_note,
 )
 from epir.evaluation.samples import EvaluationSet, gather, read_maps, with_units
-from epir.evaluation.store import Run, Store, open_store
+from epir.evaluation.store import Run, RunStore, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
 from epir.models.packed import pack_method, pack_model
 from epir.models.predict import PREDICTION_BATCH, find_device
 from epir.models.registry import AnyModel, Method, find_method, method_for
-from epir.models.trial import has_features
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
 Target = Literal["classes", "units"]
-UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe nor the user gives one
+UNITS_WEIGHT = 1.0  # default weight of the action units in training
 
-ALL = "all clips"  # the one fold of a zero-shot run of few clips
-SHOWN = 3  # running folds whose epochs are shown
-PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")  # an extra may not be installed
+ALL = "all clips"  # the single fold of a small zero-shot run
+SHOWN = 3  # running folds shown in the progress line
+PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")  # ray is optional
 
 
 class RunOptions(TypedDict, total=False):
-    """How `evaluate` runs, whatever the model: the options that it shares with series of evaluations."""
+    """The options of `evaluate` that do not depend on the model, shared with series of evaluations."""
 
     folds: str
     seeds: int
@@ -82,10 +81,11 @@ def evaluate(
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
     `model` is a name (`epir` by default), `FILE.py:Name`, a torch module class, a factory or an estimator with `fit`
-    and `predict_proba`. `training` is a recipe or a TOML file, `changes` are texts like `training.epochs=30`. With the
-    `target` units, clips without annotated action units are left out, and training learns units besides classes.
-    People or clips that the first weights have seen, and copies across folds, are refused; `allow_seen` goes on and
-    marks the scores. With `nested` each fold chooses among these settings in inner folds of its own training people.
+    and `predict_proba`. `training` is a recipe or a TOML file; `changes` are strings like `training.epochs=30`. With
+    `target="units"`, clips without annotated action units are left out, and training learns units as well as classes.
+    If the initial weights have seen some of the people or clips, or a clip has a copy in another fold, an error is
+    raised; `allow_seen` continues and marks the scores. With `nested`, each fold chooses among these settings in inner
+    folds of its training people.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import synthetic_maps
@@ -106,11 +106,11 @@ def evaluate(
             clips = with_units(clips)
             if method.kind == "estimator":
                 raise _no_features(method, fix="evaluate a network, such as epir")
-            changes = _with_unit_weight(training, changes)
+            changes = _add_unit_weight(training, changes)
         settings = resolve_settings(
             method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        if target == "units" and not has_features(method, settings.model):
+        if target == "units" and not method.has_features(settings.model):
             fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
             raise _no_features(method, fix=fix)
         clips = replace(clips, learns_units=target == "units" or settings.training.action_units > 0)
@@ -128,9 +128,9 @@ def evaluate(
         )
         if nested:
             experiment = _nested(experiment, method, tuple(nested), inner_folds)
-        plan = _Plan(sets, clips, experiment, settings.start, settings.method, settings.notes)
-        place = _place(out, clips.protocol, settings.method.name, target)
-        return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
+        plan = _RunPlan(sets, clips, experiment, settings.start, settings.method, settings.notes)
+        folder = _run_folder(out, clips.protocol, settings.method.name, target)
+        return _run(plan, folder, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
 
 
 def evaluate_zero_shot(
@@ -145,9 +145,10 @@ def evaluate_zero_shot(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Run:
-    """Predict every clip once with the `weights` of a model folder (default: the shipped ones); nothing is trained.
+    """Predict every clip once with the `weights` of a model folder (default: the shipped ones), without training.
 
-    People or clips that the weights have seen are refused; `allow_seen` goes on and marks the scores.
+    If the weights have seen some of the people or clips, an error is raised; `allow_seen` continues and marks the
+    scores.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import synthetic_maps
@@ -162,34 +163,34 @@ def evaluate_zero_shot(
         clips = gather(sets, protocol)
         if target == "units":
             clips = replace(with_units(clips), learns_units=True)
-        folder = resolved(find_folder(weights))
-        check_fits(folder, classes=clips.classes, map_size=clips.size)
-        config = read_config(folder)
+        model = resolved(find_folder(weights))
+        check_fits(model, classes=clips.classes, map_size=clips.size)
+        config = read_config(model)
         experiment = Experiment(
             protocol=clips.protocol,
             classes=clips.classes,
-            model=read_settings(folder),
+            model=read_settings(model),
             training=TrainingSettings(**{f"{name}_at_prediction": value for name, value in config.views.items()}),
             folds=ZERO_SHOT,
             maps=clips.maps,
             clips=clips.digest,
-            weights=weights_digest(folder),
+            weights=weights_digest(model),
             source=config.source,
         )
         if target == "units" and not config.units:
             raise CheckpointError(
-                f"the weights in {folder} have no head for action units",
-                fix="train them with annotated clips and --set training.action_units=1, or take others",
+                f"the weights in {model} have no head for action units",
+                fix="train them with annotated clips and --set training.action_units=1, or use others",
             )
-        method = None if config.source is None else method_for(config.source, folder)
-        plan = _Plan(sets, clips, experiment, folder, method)
-        place = _place(out, clips.protocol, ZERO_SHOT, target)
-        return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
+        method = None if config.source is None else method_for(config.source, model)
+        plan = _RunPlan(sets, clips, experiment, model, method)
+        folder = _run_folder(out, clips.protocol, ZERO_SHOT, target)
+        return _run(plan, folder, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """What is evaluated: an experiment on clips of map sets, the weights and the method that its folds need."""
+class _RunPlan:
+    """An experiment with its clips, and the weights and the method that its folds need."""
 
     sets: tuple[MapSet, ...]
     clips: EvaluationSet
@@ -200,15 +201,15 @@ class _Plan:
 
 
 def _run(
-    plan: _Plan, out: Path, *, allow_seen: bool, engine: Engine | None, force: bool, progress: Progress | None
+    plan: _RunPlan, out: Path, *, allow_seen: bool, engine: Engine | None, force: bool, progress: Progress | None
 ) -> Run:
-    """Run every fold of the experiment that the run folder lacks."""
+    """Run every fold that the run folder lacks, and finish the run."""
     engine, clips, weights = engine or Engine(), plan.clips, plan.weights
     engine.check_address()
     leaks = _check_leaks(clips, plan.experiment, weights, allow_seen=allow_seen)
-    unknown = weights is not None and not knows_whom(weights)
+    unknown = weights is not None and not has_complete_record(weights)
     experiment = replace(plan.experiment, seen_in_training=bool(leaks), unknown_weights=unknown)
-    inputs = [*(each.folder for each in plan.sets if each.folder is not None), *([weights] if weights else [])]
+    inputs = [*(mapset.folder for mapset in plan.sets if mapset.folder), *([weights] if weights else [])]
     with open_store(out, experiment, force=force, inputs=inputs) as store:
         jobs = fold_jobs(clips, experiment)
         store.describe(_environment(plan, out, engine, leaks))
@@ -220,11 +221,11 @@ def _run(
         return store.finish(held_out)
 
 
-def _environment(plan: _Plan, out: Path, engine: Engine, leaks: Sequence[str]) -> dict[str, Any]:
-    """What `environment.json` says: where it ran, which clips took part, and what the scores do not say."""
+def _environment(plan: _RunPlan, out: Path, engine: Engine, leaks: Sequence[str]) -> dict[str, Any]:
+    """Return the content of `environment.json`: versions, machine, maps, excluded clips and notes on the scores."""
     clips, weights, experiment = plan.clips, plan.weights, plan.experiment
     device = str(find_device(experiment.training.device))
-    environment = provenance(plan.sets, out, engine=engine.name, workers=engine.processes, device=device)
+    environment = describe_machine(plan.sets, out, engine=engine.name, workers=engine.processes, device=device)
     environment["clips_left_out"] = clips.left_out
     if clips.without_units:
         environment["clips_without_units"] = clips.without_units
@@ -237,7 +238,7 @@ def _environment(plan: _Plan, out: Path, engine: Engine, leaks: Sequence[str]) -
 
 
 def _nested(experiment: Experiment, method: Method, choices: tuple[str, ...], inner_folds: int) -> Experiment:
-    """The experiment in which each fold chooses among these settings."""
+    """Return the experiment in which each fold chooses among these settings."""
     experiment = replace(experiment, choices=choices, inner_folds=inner_folds)
     check_choices(experiment, method)
     models = len(choices) * inner_folds + 1
@@ -249,67 +250,67 @@ def _nested(experiment: Experiment, method: Method, choices: tuple[str, ...], in
     return experiment
 
 
-def _with_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """The changes, and the weight of the annotated units where neither they nor the recipe give one."""
-    is_set = any(each.partition("=")[0].strip() == "training.action_units" for each in changes)
+def _add_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the default weight of the action units unless the changes or the recipe set one."""
+    is_set = any(change.partition("=")[0].strip() == "training.action_units" for change in changes)
     if is_set or (training is not None and training_recipe(training).action_units):
         return changes
     return (*changes, f"training.action_units={UNITS_WEIGHT:g}")
 
 
 def _no_features(method: Method, *, fix: str) -> ConfigError:
-    return ConfigError(f"{method.name!r} has no features on which action units could be learned", fix=fix)
+    return ConfigError(f"{method.name!r} exposes no features to learn action units from", fix=fix)
 
 
 def _check_leaks(
     clips: EvaluationSet, experiment: Experiment, folder: Path | None, *, allow_seen: bool
 ) -> tuple[str, ...]:
-    """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
+    """Look for everything that would make the scores not strict; raise an error or, with `allow_seen`, return it."""
     leaks: dict[str, list[str]] = {}
     if experiment.is_zero_shot:
         assert folder is not None
         leaks["these weights have seen"] = find_seen(folder, clips)
         leaks["these weights were calibrated on"] = find_calibrated(folder, clips)
-        fix = "evaluate on other people, or use weights that have not seen them"
+        fix = "evaluate on other people, or use weights that have not seen these"
         return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
     if folder is not None:
         leaks["training.start has seen"] = find_seen(folder, clips)
     folds = make_folds(clips.clips, clips.labels, experiment.folds)
     leaks["in two folds"] = find_across_folds(clips, folds)
-    fix = "use --training scratch, or start from weights that have not seen them"
+    fix = "use --training scratch, or start from weights that have not seen these"
     if leaks["in two folds"]:
         fix = "keep one of the copies, and give each person one name"
     return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
 
 
-def _place(out: str | Path | None, protocol: str, name: str, target: Target) -> Path:
+def _run_folder(out: str | Path | None, protocol: str, name: str, target: Target) -> Path:
     if out is not None:
         return Path(out)
     return default_out(protocol, f"{name}-units" if target == "units" else name)
 
 
 def default_out(protocol: str, name: str) -> Path:
-    """The run folder where the user gave none."""
+    """Return the default run folder."""
     return Path("runs") / f"{Path(protocol).stem}-{name.replace(':', '-')}"
 
 
-def listed(maps: Maps | Sequence[Maps]) -> list[Maps]:
-    """One map set or several, as a list."""
+def as_list(maps: Maps | Sequence[Maps]) -> list[Maps]:
+    """Return one map set or several as a list."""
     return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
 
 
 @contextmanager
 def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
-    """The map sets, each with a folder that worker processes can open."""
-    wanted = listed(maps)
-    if not wanted:
+    """Open the map sets; those in memory get a temporary folder that worker processes can read."""
+    requested = as_list(maps)
+    if not requested:
         raise ConfigError("no map set given", fix="give one or more folders written by epir prepare")
     with ExitStack() as stack:
         sets = []
-        for each in wanted:
-            mapset = each if isinstance(each, MapSet) else load_maps(each)
+        for request in requested:
+            mapset = request if isinstance(request, MapSet) else load_maps(request)
             if mapset.folder is not None:
-                mapset = replace(mapset, folder=resolved(mapset.folder))  # a worker may be in another folder
+                mapset = replace(mapset, folder=resolved(mapset.folder))  # a worker may run in another directory
             else:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
@@ -317,8 +318,8 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
         yield tuple(sets)
 
 
-def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, device: str) -> dict[str, Any]:
-    """Versions, machine and maps of a run, for `environment.json`; no name of a host or a person.
+def describe_machine(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, device: str) -> dict[str, Any]:
+    """Return versions, machine and maps for `environment.json`, without host or user names.
 
     Paths of map sets are relative to the run folder.
     """
@@ -361,20 +362,20 @@ def _installed() -> dict[str, str]:
 
 
 def fold_jobs(clips: EvaluationSet, experiment: Experiment) -> list[FoldJob]:
-    """One job per fold and seed; a zero-shot experiment has one for every few hundred clips.
+    """Return one job per fold and seed; a zero-shot experiment has one per prediction batch.
 
-    The parts do not depend on the number of workers, and are those in which one process would predict: same bits.
+    The batches do not depend on the number of workers, so the scores are bit-identical.
     """
     row_of = {sample.clip.key: row for row, sample in enumerate(clips.samples)}
 
-    def rows(some: Iterable[Clip]) -> np.ndarray:
-        return np.array([row_of[clip.key] for clip in some], dtype=np.int32)
+    def rows(members: Iterable[Clip]) -> np.ndarray:
+        return np.array([row_of[clip.key] for clip in members], dtype=np.int32)
 
     if experiment.is_zero_shot:
-        everything, size = rows(clips.clips), PREDICTION_BATCH
-        parts = [everything[start : start + size] for start in range(0, len(everything), size)]
+        test, size = rows(clips.clips), PREDICTION_BATCH
+        parts = [test[start : start + size] for start in range(0, len(test), size)]
         names = [ALL] if len(parts) == 1 else [f"part {n} of {len(parts)}" for n in range(1, len(parts) + 1)]
-        return [FoldJob(name, 0, everything[:0], part) for name, part in zip(names, parts, strict=True)]
+        return [FoldJob(name, 0, test[:0], part) for name, part in zip(names, parts, strict=True)]
     folds = [
         (fold.name, rows(fold.train), rows(fold.test))
         for fold in make_folds(clips.clips, clips.labels, experiment.folds)
@@ -382,8 +383,10 @@ def fold_jobs(clips: EvaluationSet, experiment: Experiment) -> list[FoldJob]:
     return [FoldJob(name, seed, train, test) for seed in range(experiment.seeds) for name, train, test in folds]
 
 
-def _run_missing(store: Store, jobs: Sequence[FoldJob], inputs: FoldInputs, engine: Engine, progress: Progress) -> None:
-    """Run the folds that are missing, and store each as soon as it is ready."""
+def _run_missing(
+    store: RunStore, jobs: Sequence[FoldJob], inputs: FoldInputs, engine: Engine, progress: Progress
+) -> None:
+    """Run the missing folds, and store each as soon as it is done."""
     missing = [job for job in jobs if not store.has(job.fold, job.seed)]
     if not missing:
         return
@@ -391,14 +394,14 @@ def _run_missing(store: Store, jobs: Sequence[FoldJob], inputs: FoldInputs, engi
     earlier = f", {len(jobs) - len(missing)} done before" if len(missing) < len(jobs) else ""
     done = 0
 
-    def update(words: Sequence[str] = (), *, steps: int = 0) -> None:
+    def update(status: Sequence[str] = (), *, steps: int = 0) -> None:
         left = len(missing) - done
         running = min(engine.processes, left)
-        what = "; ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
-        progress.advance(steps, note=f"{what or f'{running} running'}, {left - running} queued{earlier}")
+        shown = "; ".join(status[:SHOWN]) + (f" and {len(status) - SHOWN} more" if len(status) > SHOWN else "")
+        progress.advance(steps, note=f"{shown or f'{running} running'}, {left - running} queued{earlier}")
 
     update()
-    if engine.is_cluster:  # its nodes need not see the disk of this one
+    if engine.is_cluster:  # its nodes may not see this machine's disk
         weights = pack_model(inputs.weights) if isinstance(inputs.weights, Path) else None
         inputs = replace(inputs, weights=weights, maps=read_maps(inputs.samples))
     for record in engine.run(run_job, missing, inputs, status=update):

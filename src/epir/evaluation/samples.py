@@ -1,4 +1,4 @@
-"""Map sets and a protocol -> the clips that take part, each with its class and where its map is stored.
+"""Map sets and a protocol -> the clips of an evaluation, each with its class and the location of its map.
 
 Axes: n clips, S map size
 """
@@ -23,18 +23,18 @@ from epir.maps.mapset import MapSet, check_same_shape, load_maps
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A clip, its class, and where its map is stored: folder and row."""
+    """A clip, its class, and the location of its map: folder and row."""
 
     clip: Clip
     label: str
     folder: str
     row: int
-    digest: str = ""  # of the map set, which every process that opens it compares
+    digest: str = ""  # of the map set; every process that opens it compares
 
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """The clips of an evaluation, sorted by name, whatever their order on disk."""
+    """The clips of an evaluation, sorted by name."""
 
     protocol: str
     classes: tuple[str, ...]
@@ -42,14 +42,14 @@ class EvaluationSet:
     size: int
     maps: tuple[str, ...]  # digests of the map sets
     left_out: int = 0  # clips that are not part of the protocol
-    folds: str = "loso"  # who is held out under this protocol unless the user says otherwise
-    without_units: int = 0  # clips left out because nobody annotated their action units
-    protocol_digest: str = ""  # of the content of a protocol in a user's file
-    learns_units: bool = False  # annotated action units are trained on or scored, and so part of the digest
+    folds: str = "loso"  # the protocol's default folds
+    without_units: int = 0  # clips left out because their action units are not annotated
+    protocol_digest: str = ""  # of the content of a user's protocol file
+    learns_units: bool = False  # action units are trained on or scored, and so part of the digest
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """The clips that take part."""
+        """The clips, in the order of the samples."""
         return tuple(sample.clip for sample in self.samples)
 
     @property
@@ -59,28 +59,28 @@ class EvaluationSet:
 
     @property
     def digest(self) -> str:
-        """A short name for these clips and classes, for the content of a user's protocol, and for units if learnt."""
+        """A digest of clips and classes, of a user's protocol file, and of action units if they are learned."""
         labels = [[sample.clip.key, sample.label] for sample in self.samples]
-        further = {"protocol": self.protocol_digest} if self.protocol_digest else {}
+        extra = {"protocol": self.protocol_digest} if self.protocol_digest else {}
         if self.learns_units:
-            further["units"] = digest(annotations(self.samples))
-        return digest({"clips": labels, **further} if further else labels)
+            extra["units"] = digest(annotations(self.samples))
+        return digest({"clips": labels, **extra} if extra else labels)
 
 
 def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
-    """The clips that take part in the protocol, a name or a file; sets that cannot be evaluated are refused."""
+    """Return the clips that take part in the protocol (a name or a file); raise an error if it cannot work."""
     check_same_shape(sets)
-    everything = fill_people([clip for mapset in sets for clip in mapset.clips], error=LeakError)
-    known = {clip.key: clip for clip in everything}
-    rule = get_protocol(protocol, everything)
-    rule.check_columns(everything)
+    clips = fill_people([clip for mapset in sets for clip in mapset.clips], error=LeakError)
+    by_key = {clip.key: clip for clip in clips}
+    rule = get_protocol(protocol, clips)
+    rule.check_columns(clips)
     samples = [
-        Sample(known[clip.key], label, str(mapset.folder), row, mapset.digest)
+        Sample(by_key[clip.key], label, str(mapset.folder), row, mapset.digest)
         for mapset in sets
         for row, clip in enumerate(mapset.clips)
         if (label := rule.label(clip)) is not None
     ]
-    _check_classes(rule, [sample.label for sample in samples], everything)
+    _check_classes(rule, [sample.label for sample in samples], clips)
     if parts := rule.split_parts({sample.clip.person for sample in samples}):
         samples = [_with(sample, split=parts[sample.clip.person]) for sample in samples]
     return EvaluationSet(
@@ -89,21 +89,23 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
         samples=tuple(sorted(samples, key=lambda sample: sample.clip.key)),
         size=sets[0].size,
         maps=tuple(mapset.digest for mapset in sets),
-        left_out=len(everything) - len(samples),
+        left_out=len(clips) - len(samples),
         folds=rule.folds,
         protocol_digest=rule.digest,
     )
 
 
 def with_units(clips: EvaluationSet) -> EvaluationSet:
-    """The clips whose action units are annotated; the others are left out.
+    """Keep the clips with annotated action units.
 
-    Under `cd6me` all six corpora are annotated, and a clip without units has none of them.
+    Under `cd6me` all six corpora are annotated, so a clip without units has none of them.
     """
     samples, has_units = clips.samples, [is_annotated(text) for text in annotations(clips.samples)]
     if clips.protocol == "cd6me":
-        named = zip(samples, has_units, strict=True)
-        annotated = tuple(each if there else _with(each, action_units=NO_UNITS) for each, there in named)
+        annotated = tuple(
+            sample if is_present else _with(sample, action_units=NO_UNITS)
+            for sample, is_present in zip(samples, has_units, strict=True)
+        )
     else:
         annotated = tuple(compress(samples, has_units))
     if not annotated:
@@ -116,17 +118,17 @@ def with_units(clips: EvaluationSet) -> EvaluationSet:
 
 
 def annotations(samples: Sequence[Sample]) -> list[str]:
-    """The annotated action units of each clip, such as `4+L12`; empty where there are none."""
+    """Return the annotated action units of each clip, such as `4+L12`, or ''."""
     return [sample.clip.extra.get("action_units", "") for sample in samples]
 
 
 def _with(sample: Sample, **cells: str) -> Sample:
-    """The sample with further columns of its clip."""
+    """Add columns to the clip of a sample."""
     return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, **cells}))
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:
-    """The maps (n, 3, S, S) of the samples, from disk; a map set that was replaced is refused."""
+    """Read the maps (n, 3, S, S) of the samples from disk; raise an error if a map set was replaced."""
     stamps = {(sample.folder, sample.digest): _stamp(sample.folder) for sample in samples}
     opened = {folder: _opened(folder, digest, stamp) for (folder, digest), stamp in stamps.items()}
     maps = np.stack([opened[sample.folder][sample.row] for sample in samples])
@@ -138,7 +140,7 @@ def read_maps(samples: Sequence[Sample]) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _opened(folder: str, digest: str, stamp: tuple[int, int, int]) -> np.ndarray:
-    """The maps of a map set, opened and verified once per process as long as its file stays the same."""
+    """Open and verify a map set, once per process while its file stays the same."""
     mapset = load_maps(Path(folder), verify=True)
     if digest and mapset.digest != digest:
         raise _replaced(folder)
@@ -147,13 +149,13 @@ def _opened(folder: str, digest: str, stamp: tuple[int, int, int]) -> np.ndarray
 
 def _replaced(folder: str) -> MapSetError:
     return MapSetError(
-        f"the map set {folder} was replaced or changed while it was used",
-        fix="run the same command again with the map set that it began with, or start over with --force",
+        f"the map set {folder} was replaced or changed while it was in use",
+        fix="restore the original map set and run the same command again, or start over with --force",
     )
 
 
 def _stamp(folder: str) -> tuple[int, int, int]:
-    """Changes when a map set is written anew, so that the cache is not used for it."""
+    """Return a stamp that changes when the map set is rewritten, as a key for the cache."""
     try:
         state = (Path(folder) / "maps.npy").stat()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Several evaluations in one folder: models side by side, the ablation's ladder and sweeps, all that the paper prints.
+"""Several evaluations in one folder: several models, the ablation ladder and sweeps, or everything the paper prints.
 
-`reproduce` trains as the paper does. Every run is resumable by itself; equal runs (13 blocks are the model itself) are
-made once:
+`reproduce` trains as the paper does. Every run can be resumed by itself; a sweep point that equals the model (13
+blocks) is not run twice:
 
     OUT/cde/epir, OUT/cde/vit, ...      the ladder: Tables 1 and 4, the confusion matrices
     OUT/cde/blocks-7, ...               score against the number of blocks
@@ -36,7 +36,7 @@ from epir.models.settings import LITERAL, PRESETS, ModelSettings
 from epir.training.recipe import PAPER, SCRATCH
 
 BLOCKS = range(7, 16)
-RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away
+RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration removes
 WHOLE = ("cde", "sde-casme3")  # protocols with a ladder and figures
 SINGLE = {"sde-casme2": "casme2", "sde-samm": "samm", "sde-smic": "smic"}
 QUICK_FOLDS, QUICK_EPOCHS = "3", 10
@@ -45,12 +45,12 @@ QUICK_POINTS = ("blocks 7", "blocks 13", "integration 0 %", "integration 60 %")
 
 @dataclass(frozen=True)
 class Variant:
-    """One member of a series: a model, and its changed settings."""
+    """One member of a series: a model with changed settings."""
 
     name: str
     model: AnyModel
     changes: tuple[str, ...] = ()
-    training: str | None = None  # the recipe, where it applies
+    training: str | None = None  # the recipe; None for the model's default
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Series:
 
 
 def ladder_variants() -> tuple[Variant, ...]:
-    """The rungs of Tables 4 and 5, from the plain Vision Transformer up to EPIR."""
+    """Return the rungs of Tables 4 and 5, from the plain Vision Transformer up to EPIR."""
     return tuple(Variant(name, name) for name in PRESETS)
 
 
 def sweep_variants(sweep: str) -> tuple[Variant, ...]:
-    """The points of a figure: all `blocks`, the last one included, or the rate of `integration` in per cent."""
+    """Return the points of a figure: the number of `blocks`, all included, or the `integration` rate in per cent."""
     check_known(sweep, ("blocks", "integration"), what="sweep")
     if sweep == "blocks":
         return tuple(Variant(f"blocks {count}", "epir", (f"model.blocks={count}",)) for count in BLOCKS)
@@ -85,10 +85,9 @@ def evaluate_models(
     changes: Iterable[str] = (),
     **options: Unpack[RunOptions],
 ) -> Series:
-    """Evaluate each model into OUT/<model>, and put them in one table with the published scores."""
+    """Evaluate each model into OUT/<model>, and tabulate them with the published scores."""
     variants = _variants(models, tuple(changes), training)
-    settled = resolve_all(maps, protocol, variants)
-    if note := mixed_training(settled):
+    if note := mixed_training(resolve_all(maps, protocol, variants)):
         warnings.warn(note, EpirWarning, stacklevel=2)
     return _evaluate_each(
         partial(evaluate, maps, protocol=protocol, **options),
@@ -110,7 +109,8 @@ def ablate(
 ) -> Series:
     """Evaluate every rung of the paper's ablation, or every point of a sweep; finished folds are not repeated.
 
-    Every rung starts from random weights unless `training` says otherwise: the shipped weights fit the last rung only.
+    Every rung starts from random weights unless `training` names another recipe: the shipped weights fit only the last
+    rung.
     """
     shared, training = tuple(changes), training or SCRATCH
     points = sweep_variants(sweep) if sweep else ladder_variants()
@@ -125,9 +125,9 @@ def ablate(
 
 
 def _variants(models: Sequence[AnyModel], changes: tuple[str, ...], training: str | None) -> list[Variant]:
-    """Each model with the changes that it can take; what none of them can take is refused.
+    """Pair each model with the changes it accepts; raise an error for a change that none accepts.
 
-    Two methods of one name (`my_net.py:MyNet` and `my_package.nets:MyNet`) are told apart by where they come from.
+    Two methods of the same name (`my_net.py:MyNet` and `my_package.nets:MyNet`) are distinguished by their source.
     """
     methods = [find_method(model) for model in models]
     names = [method.name for method in methods]
@@ -137,24 +137,23 @@ def _variants(models: Sequence[AnyModel], changes: tuple[str, ...], training: st
             f"all of {', '.join(names)} train themselves: --training {training} has no effect on them",
             fix="leave it out",
         )
-    taken: set[str] = set()
+    used: set[str] = set()
     variants = []
     for model, method in zip(models, methods, strict=True):
         name = method.name if names.count(method.name) == 1 or not method.source else method.source.reference
-        applies = tuple(change for change in changes if _takes(method, change))
-        taken.update(applies)
-        trains = method.kind == "network"
-        variants.append(Variant(name, model, applies, training if trains else None))
-    if unused := [change for change in changes if change not in taken]:
-        read_changes(unused, methods[0])  # names the nearest setting
+        accepted = tuple(change for change in changes if _accepts(method, change))
+        used.update(accepted)
+        variants.append(Variant(name, model, accepted, training if method.kind == "network" else None))
+    if unused := [change for change in changes if change not in used]:
+        read_changes(unused, methods[0])  # suggests the nearest setting
         raise ConfigError(
             f"--set {unused[0]} has no effect on any of {', '.join(names)}",
-            fix="leave it out; epir list settings --model NAME shows what a method has",
+            fix="leave it out; epir list settings --model NAME shows the settings of a method",
         )
     return variants
 
 
-def _takes(method: Method, change: str) -> bool:
+def _accepts(method: Method, change: str) -> bool:
     section, _, setting = change.partition("=")[0].strip().partition(".")
     if section == "training":
         return method.kind == "network"
@@ -162,7 +161,7 @@ def _takes(method: Method, change: str) -> bool:
 
 
 def resolve_all(maps: Sequence[Maps], protocol: str, variants: Sequence[Variant]) -> list[Resolved]:
-    """The settings of every variant, so that a later one that cannot be built is refused before hours of work."""
+    """Resolve the settings of every variant first, so that one that cannot be built fails before any training."""
     with opened(maps) as sets:
         clips = gather(sets, protocol)
     return [
@@ -178,15 +177,15 @@ def resolve_all(maps: Sequence[Maps], protocol: str, variants: Sequence[Variant]
 
 
 def mixed_training(settings: Sequence[Resolved]) -> str:
-    """A note where networks are compared that differ in recipe or first weights; empty where they do not."""
-    ways: dict[str, list[str]] = {}
+    """Return a note if the networks differ in recipe or initial weights, else ''."""
+    models: dict[str, list[str]] = {}  # by training
     for each in settings:
         if each.method.kind == "network":
-            way = f"{each.training.name} from {first_weights(each.training)}"
-            ways.setdefault(way, []).append(each.model.name)
-    if len(ways) < 2:
+            training = f"{each.training.name} from {first_weights(each.training)}"
+            models.setdefault(training, []).append(each.model.name)
+    if len(models) < 2:
         return ""
-    listed = "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items())
+    listed = "; ".join(f"{', '.join(names)}: {training}" for training, names in models.items())
     return f"the models are trained differently ({listed}). Use --training {SCRATCH} to train all of them alike."
 
 
@@ -196,7 +195,7 @@ def _evaluate_each(
     published_for: Callable[[str], Sequence[PublishedScores]],
     out: Path,
 ) -> Series:
-    """The runs of all variants in subfolders of `out`, and `table.csv` and `table.json` beside them."""
+    """Evaluate all variants in subfolders of `out`, and write `table.csv` and `table.json` next to them."""
     if (out / CONFIG).exists():
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
     if out.is_dir() and (kind := kind_of(out)) is not None:
@@ -224,22 +223,22 @@ def _evaluate_each(
 
 
 def folder_name(name: str) -> str:
-    """The folder of a variant within its series."""
+    """Return the folder name of a variant within its series."""
     return re.sub(r"[ :/]", "-", name.removesuffix(" %"))
 
 
 def _matching(names: Sequence[str], published: Sequence[PublishedScores]) -> Sequence[PublishedScores]:
-    """The published rows; of a ladder only the rungs that were run."""
+    """Return the published rows; of a ladder, only the rungs that were run."""
     rows = {RUNGS[name] for name in names if name in RUNGS}
     return [each for each in published if each.table <= 3 or each.method in rows]
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """The runs of one protocol, by what they are for."""
+    """The runs of one protocol: the ladder and the sweeps."""
 
     protocol: str
-    ladder: tuple[Run, ...]  # for a single corpus of Table 3: the whole model alone
+    ladder: tuple[Run, ...]  # for a single corpus of Table 3, only the whole model
     sweeps: dict[str, tuple[Run, ...]] = field(default_factory=dict)
 
     @property
@@ -255,7 +254,7 @@ class Reproduced:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything that the maps allow, and why the rest is missing."""
+    """Everything that could be reproduced with the maps, and why the rest is missing."""
 
     parts: tuple[Reproduced, ...]
     missing: dict[str, str]  # protocol: reason
@@ -273,14 +272,14 @@ def reproduce(
     changes: Iterable[str] = (),
     **options: Unpack[RunOptions],
 ) -> Reproduction:
-    """Run, or resume, everything that the paper prints and these maps allow; `quick` has fewer folds and epochs.
+    """Run, or resume, everything that the paper prints and these maps allow; `quick` uses fewer folds and epochs.
 
-    `literal` reads the paper to the letter in every rung, as the preset `paper` does for the whole model.
+    `literal` follows the paper to the letter in every rung, as the preset `paper` does for the whole model.
     """
     shared = [f"model.{name}={json.dumps(value)}" for name, value in LITERAL.items()] if literal else []
     shared += [f"training.epochs={QUICK_EPOCHS}"] if quick else []
     shared += list(changes)
-    wanted, missing = _protocols(maps)
+    protocols, missing = _protocols(maps)
     options = {**options, "folds": QUICK_FOLDS} if quick else options
 
     def run(protocol: str, variant: Variant) -> Run:
@@ -295,7 +294,7 @@ def reproduce(
         )
 
     parts = []
-    for protocol in wanted:
+    for protocol in protocols:
         rungs = ladder_variants() if protocol in WHOLE else (Variant("epir", "epir"),)
         ladder = tuple(run(protocol, rung) for rung in rungs)
         figures = {}
@@ -307,8 +306,8 @@ def reproduce(
 
 
 def _protocols(maps: Sequence[Maps]) -> tuple[list[str], dict[str, str]]:
-    """The protocols of the paper that these maps can be evaluated under, and why not the others."""
-    wanted, missing = [], {}
+    """Return the paper's protocols that these maps fit, and the reasons why they do not fit the others."""
+    protocols, missing = [], {}
     with opened(maps) as sets:
         corpora = {clip.corpus for mapset in sets for clip in mapset.clips}
         for protocol in (*WHOLE, *SINGLE):
@@ -321,15 +320,15 @@ def _protocols(maps: Sequence[Maps]) -> tuple[list[str], dict[str, str]]:
             except ProtocolError as error:
                 missing[protocol] = error.problem
             else:
-                wanted.append(protocol)
-    if not wanted:
+                protocols.append(protocol)
+    if not protocols:
         raise ProtocolError(
             f"these maps fit no protocol of the paper: {'; '.join(f'{k}: {v}' for k, v in missing.items())}",
-            fix="give maps of CASME II, SAMM and SMIC, or of CAS(ME)^3, with their own emotion words",
+            fix="give maps of CASME II, SAMM and SMIC, or of CAS(ME)^3, with their original emotion words",
         )
-    return wanted, missing
+    return protocols, missing
 
 
 def _is_model(point: Variant) -> bool:
-    """Whether a point of a sweep is the whole model as it is: it was run as the last rung."""
+    """Whether a point of a sweep is the unchanged model, which was run as the last rung."""
     return point.changes == (f"model.blocks={ModelSettings().blocks}",)

@@ -1,7 +1,7 @@
-"""The run folder: it knows which folds are done and which are missing; an interruption costs the running folds only.
+"""The run folder, which keeps finished folds, so that an interruption costs only the folds in progress.
 
-`config.toml` is the experiment, `folds/` has one file per fold and seed, each written atomically; `predictions.csv` and
-`scores.json` are written when nothing is missing, and can be made again from the folds.
+`config.toml` is the experiment. `folds/` has one file per fold and seed, each written atomically. `predictions.csv` and
+`scores.json` are written when all folds are done, and can be rebuilt from them.
 """
 
 import json
@@ -27,20 +27,19 @@ from epir.core.store import entry_name
 from epir.core.words import counted
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
-from epir.evaluation.scores import all_scores
-from epir.evaluation.units import unit_scores
+from epir.evaluation.scores import all_scores, unit_scores
 from epir.models.seen import UNKNOWN
 
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
 SCORES, ENVIRONMENT = "scores.json", "environment.json"
 _FOLD_FILE = re.compile(r".+__seed[0-9]+\.json")
-TABLE_DIGEST = "predictions_csv"  # of predictions.csv, in scores.json
-GIVEN_UP = ".given-up-"  # what --force moved aside
+TABLE_DIGEST = "predictions_csv"  # the digest of predictions.csv, in scores.json
+GIVEN_UP = ".given-up-"  # prefix of what --force moved aside
 
 RESUME = "run the command that began this run again to resume"
 AGAIN = f"delete that file, then {RESUME}"
 NOT_CHECKED = "trained elsewhere: not checked"
-SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
+SEEN = "seen in training (leaks)"  # replaces strict if people or clips were on both sides
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Run:
 
     @cached_property
     def predictions(self) -> tuple[ClipRecord, ...]:
-        """One prediction per clip and seed, ordered by seed and name."""
+        """One prediction per clip and seed, sorted by seed and name."""
         return _sorted_clips(self.folds)
 
     @property
@@ -66,13 +65,13 @@ class Run:
 
     @property
     def main(self) -> dict[str, Any]:
-        """The scores of the first column: strict, unless people or clips were seen in training."""
+        """The scores of the main column: strict, unless people or clips were seen in training."""
         scores: dict[str, Any] = self.scores[self.experiment.columns[0]]
         return scores
 
 
 def open_run(folder: str | Path) -> Run:
-    """The finished run in `folder`."""
+    """Open the finished run in `folder`, and verify it."""
     folder = Path(folder)
     experiment = _experiment(folder)
     if not (folder / SCORES).exists():
@@ -83,7 +82,7 @@ def open_run(folder: str | Path) -> Run:
     if scores.get("digest") != config.digest({name: value for name, value in scores.items() if name != "digest"}):
         raise RunError(f"{folder / SCORES} was changed after it was written", fix=RESUME)
     _check_complete(folder, experiment, records, scores)
-    table = folder / PREDICTIONS  # one that is gone can be made again
+    table = folder / PREDICTIONS  # may be missing: it can be rebuilt
     if table.is_file() and file_digest(table) != scores.get(TABLE_DIGEST):
         raise RunError(f"{table} was changed after it was written", fix=f"delete that file, or {RESUME}")
     return Run(folder, experiment, records, scores, environment)
@@ -92,11 +91,10 @@ def open_run(folder: str | Path) -> Run:
 @contextmanager
 def open_store(
     folder: str | Path, experiment: Experiment, *, force: bool = False, inputs: Iterable[str | Path] = ()
-) -> Iterator["Store"]:
-    """The store of this experiment, locked for this process; a run of another experiment there is refused.
+) -> Iterator["RunStore"]:
+    """Open the run folder of this experiment, locked for this process; raise an error if it holds another experiment.
 
-    A run of the same experiment with fewer seeds is continued: its folds are part of this one. One with more seeds is
-    cut back, as long as it is not finished.
+    A run of the same experiment with fewer seeds is extended. An unfinished run with more seeds is cut back.
     """
     folder = Path(folder)
     check_run_folder(folder, inputs)
@@ -104,7 +102,7 @@ def open_store(
         _remove_partial_files(folder)
         if force:
             _check_link(folder, experiment)
-        if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
+        if force or not (folder / CONFIG).exists():  # without settings, it is left over from a killed --force
             _clear(folder)
         if (folder / CONFIG).exists():
             _update_seeds(folder, experiment)
@@ -113,17 +111,17 @@ def open_store(
             mark(folder, RUN_FOLDER)
             if not (folder / CONFIG).exists():
                 config.write_toml(experiment, folder / CONFIG)
-        yield Store(folder, experiment)
+        yield RunStore(folder, experiment)
 
 
 def check_run_folder(folder: Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse a folder that holds something else than a run, or that an input is part of."""
+    """Raise an error if a folder holds anything but a run, or contains an input."""
     check_folder(resolved(folder), RUN_FOLDER, force=True, inputs=inputs)
     check_place(resolved(folder) / CONFIG)
 
 
 def _check_link(folder: Path, experiment: Experiment) -> None:
-    """Refuse --force through a link onto a run of another protocol: whoever wrote the link's name did not name that."""
+    """Raise an error if --force would follow a link to a run of another protocol, which the user did not name."""
     if not folder.is_symlink() or not (folder / CONFIG).exists():
         return
     protocol = _experiment(folder).protocol
@@ -134,8 +132,8 @@ def _check_link(folder: Path, experiment: Experiment) -> None:
         )
 
 
-class Store:
-    """The finished folds of one experiment."""
+class RunStore:
+    """The finished folds of one experiment, in its run folder."""
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
@@ -152,7 +150,7 @@ class Store:
         _write(path, to_json(replace(record, experiment=self.digest), self.experiment.columns[0]))
 
     def describe(self, environment: Mapping[str, Any]) -> None:
-        """Write `environment.json`; a call that resumes the run elsewhere adds what is different there."""
+        """Write `environment.json`; resuming elsewhere adds what differs there."""
         path = self.folder / ENVIRONMENT
         known = _read_json(path) if path.exists() else dict(environment)
         changed = {name: value for name, value in environment.items() if known.get(name) != value}
@@ -161,22 +159,22 @@ class Store:
         _write(path, json.dumps(known, indent=1) + "\n")
 
     def check(self, folds: Mapping[str, Collection[str]]) -> tuple[FoldRecord, ...]:
-        """The records so far, each of one of these folds and of all its clips; anything else is refused."""
+        """Read the records so far; raise an error if one has an unknown fold or the wrong clips."""
         records = _read_folds(self.folder)
         for record in records:
             path = self._path(record.fold, record.seed)
             if record.fold not in folds:
-                raise RunError(f"{path} is of no fold of this run", fix=AGAIN)
+                raise RunError(f"{path} belongs to no fold of this run", fix=AGAIN)
             if Counter(clip.key for clip in record.clips) != Counter(folds[record.fold]):
                 raise RunError(f"{path} has other clips than its fold", fix=AGAIN)
         return records
 
     def finish(self, folds: Mapping[str, Collection[str]]) -> Run:
-        """Write predictions and scores of a run that has all of `folds`, with these held-out clips, and open it."""
+        """Write predictions and scores, and open the run; `folds` maps every fold to its held-out clips."""
         records = self.check(folds)
         missing = {(fold, seed) for fold in folds for seed in range(self.experiment.seeds)}
         missing -= {(record.fold, record.seed) for record in records}
-        if missing:  # somebody removed them meanwhile
+        if missing:  # deleted during the run
             raise RunError(f"folds of {self.folder} are missing: {sorted(missing)[0]}", fix=RESUME)
         predictions = _sorted_clips(records)
         _write(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
@@ -190,13 +188,13 @@ class Store:
 
 
 def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[ClipRecord]) -> dict[str, Any]:
-    units = unit_scores(records)
+    units = unit_scores(predictions)
     return {
         "protocol": experiment.protocol,
         "model": experiment.model.name,
         "classes": list(experiment.classes),
-        "clips": len({each.key for each in predictions}),
-        "people": len({each.person for each in predictions}),
+        "clips": len({clip.key for clip in predictions}),
+        "people": len({clip.person for clip in predictions}),
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
         **_evaluation(experiment),
@@ -208,7 +206,7 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
 
 
 def _evaluation(experiment: Experiment) -> dict[str, str]:
-    """Why the scores are not strict, where they are not."""
+    """Return why the scores are not strict, if they are not."""
     if experiment.is_imported:
         return {"evaluation": NOT_CHECKED}
     if experiment.seen_in_training:
@@ -217,18 +215,18 @@ def _evaluation(experiment: Experiment) -> dict[str, str]:
 
 
 def _predictions_csv(predictions: Sequence[ClipRecord], experiment: Experiment) -> str:
-    """One row per clip and seed; with annotated action units also these, and those that were found."""
-    has_units = any(each.units for each in predictions)
+    """Return one row per clip and seed; action units, annotated and detected, come last if there are any."""
+    has_units = any(clip.units for clip in predictions)
     titles = ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
     rows = []
-    for each in predictions:
-        scores = [f"{value:.6f}" for value in each.scores]
-        best = each.best_epoch if "best_epoch" in experiment.columns else ""
+    for clip in predictions:
+        scores = [f"{value:.6f}" for value in clip.scores]
+        best = clip.best_epoch if "best_epoch" in experiment.columns else ""
         cells = [""] * 2 * has_units
-        if each.units:
-            cells = [each.units["annotation"], "+".join(map(str, each.units["found"]))]
-        names = [each.corpus, each.subject, each.clip, each.truth, each.strict]
-        rows.append([*names, best, each.seed, *scores, *cells])
+        if clip.units:
+            cells = [clip.units["annotation"], "+".join(map(str, clip.units["found"]))]
+        names = [clip.corpus, clip.subject, clip.clip, clip.truth, clip.strict]
+        rows.append([*names, best, clip.seed, *scores, *cells])
     return csv_text([*titles, *(["action_units", "found_units"] if has_units else [])], rows)
 
 
@@ -238,10 +236,9 @@ def _sorted_clips(records: Sequence[FoldRecord]) -> tuple[ClipRecord, ...]:
 
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
-    """The folds of the run's seeds; those of further seeds stay in the folder for a later call.
+    """Read the folds of the run's seeds; folds of higher seeds stay in the folder for a later call.
 
-    A file that this version would not have named so, such as the copy that a program for synchronisation keeps of a
-    conflict, is told of and not counted.
+    A file with an unexpected name, such as the conflict copy of a synchronisation program, is reported but not counted.
     """
     records = []
     experiment, expected = read_experiment(folder / CONFIG), _digest(folder)
@@ -270,7 +267,7 @@ def _file_name(fold: str, seed: int) -> str:
 
 
 def _check_record(record: FoldRecord, experiment: Experiment) -> None:
-    """Refuse classes and scores that this experiment cannot have given, with `ValueError`."""
+    """Raise `ValueError` for classes and scores that this experiment cannot produce."""
     if type(record.seed) is not int or not isinstance(record.fold, str):
         raise ValueError("it names no fold and seed")
     for clip in record.clips:
@@ -286,19 +283,17 @@ def _check_record(record: FoldRecord, experiment: Experiment) -> None:
 def _check_complete(
     folder: Path, experiment: Experiment, records: Sequence[FoldRecord], scores: Mapping[str, Any]
 ) -> None:
-    """Refuse a run whose scores were made from other folds or clips than are in it now."""
+    """Raise an error if the scores do not belong to the folds and clips in the folder."""
     predictions = _sorted_clips(records)
-    for (_, key), times in Counter((each.seed, each.key) for each in predictions).items():
+    for (_, key), times in Counter((clip.seed, clip.key) for clip in predictions).items():
         if times > 1:
             raise RunError(f"the run {folder} has the clip {key} twice", fix=f"delete one fold, then {RESUME}")
-    wanted = scores.get("folds")
+    expected = scores.get("folds")
     for seed in range(experiment.seeds):
         done = sum(record.seed == seed for record in records)
-        if wanted != done:
-            raise RunError(
-                f"the run {folder} is not finished: of seed {seed} {done} of {wanted} folds are there", fix=RESUME
-            )
-    clips = len({each.key for each in predictions})
+        if expected != done:
+            raise RunError(f"the run {folder} is not finished: seed {seed} has {done} of {expected} folds", fix=RESUME)
+    clips = len({clip.key for clip in predictions})
     if scores.get("clips") != clips or scores.get("predictions") != _predictions_digest(predictions):
         raise RunError(f"{folder / SCORES} does not belong to the folds beside it", fix=RESUME)
     if not all(isinstance(scores.get(name), dict) for name in experiment.columns):
@@ -306,12 +301,16 @@ def _check_complete(
 
 
 def _predictions_digest(predictions: Sequence[ClipRecord]) -> str:
-    rows = [[each.seed, each.fold, each.key, each.truth, each.strict, each.best_epoch] for each in predictions]
-    return config.digest([[*row, *each.scores] for row, each in zip(rows, predictions, strict=True)])
+    return config.digest(
+        [
+            [clip.seed, clip.fold, clip.key, clip.truth, clip.strict, clip.best_epoch, *clip.scores]
+            for clip in predictions
+        ]
+    )
 
 
 def _digest(folder: Path) -> str:
-    """The digest that the folds of this run carry: that of its settings as written, without the number of seeds."""
+    """Return the digest that the folds of this run carry: of its settings, without the number of seeds."""
     values = config.toml_values(folder / CONFIG)
     values.pop("seeds", None)
     return config.digest(values)
@@ -330,19 +329,19 @@ def _experiment(folder: Path) -> Experiment:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The runs that lie in a folder of runs; spotted videos may lie beside them."""
+    """Return the runs in a folder of runs, which may also hold spotted videos."""
     return sorted(path.parent for path in folder.glob(f"*/{CONFIG}") if kind_of(path.parent) != SPOTTED)
 
 
 def _update_seeds(folder: Path, experiment: Experiment) -> None:
-    """Set the number of seeds of an existing run: more at any time, fewer as long as it is not finished."""
+    """Raise the number of seeds of an existing run, or lower it if the run is not finished."""
     before = read_experiment(folder / CONFIG)
     is_finished = (folder / SCORES).exists()
     if before.seeds == experiment.seeds or (is_finished and before.seeds > experiment.seeds):
         return
     if config.differences(replace(before, seeds=experiment.seeds), experiment):
         return
-    for table in (SCORES, PREDICTIONS):  # they are made again from the folds
+    for table in (SCORES, PREDICTIONS):  # rebuilt from the folds
         (folder / table).unlink(missing_ok=True)
     with _writing(folder / CONFIG):
         values = {**config.toml_values(folder / CONFIG), "seeds": experiment.seeds}
@@ -366,7 +365,7 @@ def _check_unchanged(folder: Path, experiment: Experiment) -> None:
 
 
 def _remove_partial_files(folder: Path) -> None:
-    """Remove what a process left behind that was killed while writing."""
+    """Remove files left by a process that was killed while writing."""
     remove_partial_files(folder)
     remove_partial_files(folder / FOLDS)
     for given_up in folder.glob(f"{GIVEN_UP}*"):
@@ -374,8 +373,8 @@ def _remove_partial_files(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Move a run aside, its settings last, and remove it; other files in the folder are left alone."""
-    mark(folder, RUN_FOLDER)  # it stays a run while its settings are gone
+    """Move a run aside, its settings last, and delete it; leave other files in the folder alone."""
+    mark(folder, RUN_FOLDER)  # still recognised as a run without its settings
     present = [name for name in (SCORES, PREDICTIONS, ENVIRONMENT, FOLDS, CONFIG) if (folder / name).exists()]
     if present:
         aside = Path(tempfile.mkdtemp(prefix=GIVEN_UP, dir=folder))
@@ -395,7 +394,7 @@ def _write(path: Path, text: str) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Report a full or unwritable disk; what was written before is kept."""
+    """Report a full or read-only disk as an error; files written before are kept."""
     try:
         yield
     except OSError as error:

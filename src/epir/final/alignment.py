@@ -1,8 +1,8 @@
-"""Maps of another laboratory, moved up or down so that the face lies where the weights expect it, without labels.
+"""Move the maps of another laboratory up or down so that faces lie where the weights expect them, without labels.
 
-Laboratories cut faces out in different ways, and all maps of one set in the same. The weights are surest where eyes and
-mouth lie as in the maps that they were trained on. So each person's maps are moved by the step under which the mean
-best score of the set's other people is highest: neither labels nor the person's own maps have a part in the choice.
+Laboratories crop faces differently, but all maps of one set alike. The weights are most confident when eyes and mouth
+lie as in their training maps. So each person's maps are moved by the step that gives the other people of the set the
+highest mean best score; neither labels nor the person's own maps influence the choice.
 
 Axes: n clips, S map size, K steps
 """
@@ -22,19 +22,19 @@ from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.models.network import Network
 from epir.models.predict import predict_maps
-from epir.training.augment import shifted
+from epir.training.data import shifted
 
-SIDE = 14  # steps that make up the side of a map
-STEPS = (0, -1, 1, -2, 2, -3, 3)  # that are tried, down; as they are first
-MARGIN = 0.02  # by which the mean best score must rise before maps are moved
+SIDE = 14  # steps per side of a map
+STEPS = (0, -1, 1, -2, 2, -3, 3)  # downwards
+MARGIN = 0.02  # maps are moved only if the mean best score rises by more than this
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """The map set that was written, and how far the maps were moved."""
+    """The written map set, and how far its maps were moved."""
 
     maps: MapSet
-    moves: Mapping[int, int]  # how many people were moved by how many steps, the most frequent first
+    moves: Mapping[int, int]  # steps: number of people, most frequent first
     before: float  # mean best score
     after: float
 
@@ -47,7 +47,7 @@ def align(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Aligned:
-    """Write the map set `maps` again as `out`, its faces moved to where the weights (the shipped ones) expect them."""
+    """Write the map set `maps` to `out` with its faces moved to where the weights (default: shipped) expect them."""
     folder = find_folder(weights)
     with claimed(out, MAP_SET, force=force, inputs=[maps, folder]), one_thread():
         mapset = load_maps(maps)
@@ -55,7 +55,7 @@ def align(
         clips = torch.from_numpy(np.array(mapset.maps))  # (n, 3, S, S)
         certainty = certainties(load_network(folder), clips, progress=progress)  # (K, n)
         people = [clip.person for clip in mapset.clips]
-        chosen = choose(certainty, people)  # (n,) places in STEPS
+        chosen = choose_steps(certainty, people)  # (n,) indices into STEPS
         steps = np.array(STEPS)[chosen]
         of_person = dict(zip(people, steps.tolist(), strict=True))
         moves = dict(Counter(of_person.values()).most_common())
@@ -67,7 +67,7 @@ def align(
 
 
 def certainties(network: Network, maps: Tensor, *, progress: Progress | None = None) -> np.ndarray:
-    """The best score (K, n) of each of the maps (n, 3, S, S), moved by each of the steps."""
+    """Return the best score (K, n) of each map (n, 3, S, S) after each step."""
     progress = progress or Silent()
     progress.start("trying steps", len(STEPS))
     scores = []
@@ -79,10 +79,10 @@ def certainties(network: Network, maps: Tensor, *, progress: Progress | None = N
     return np.stack(scores)
 
 
-def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
-    """The place in STEPS (n,) for each clip, by the best scores (K, n) of the other people.
+def choose_steps(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
+    """Return the index into STEPS (n,) for each clip, by the best scores (K, n) of the other people.
 
-    Somebody who is alone in the map set has nobody else to go by, and counts.
+    If the map set has a single person, their own scores decide.
     """
     who = np.array(people)
     chosen = np.zeros(len(who), dtype=np.int64)
@@ -95,11 +95,11 @@ def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
 
 
 def move(maps: Tensor, steps: Tensor) -> Tensor:
-    """Maps (n, 3, S, S) moved down by so many steps (n,), each a fourteenth of the side; the edges are replicated."""
+    """Move maps (n, 3, S, S) down by steps (n,), each a fourteenth of the side, with replicated edges."""
     pixels = (steps * maps.shape[-1] / SIDE).round().long()
     return shifted(maps, pixels, torch.zeros_like(pixels))
 
 
 def step_words(step: int) -> str:
-    """A step as the user reads it: `moved up by 2/14 of the side`."""
+    """Describe a step in words: `moved up by 2/14 of the side`."""
     return f"moved {'down' if step > 0 else 'up'} by {abs(step)}/{SIDE} of the side" if step else "as they are"

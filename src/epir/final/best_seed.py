@@ -1,8 +1,8 @@
-"""Several seeds of one training -> the one to use: the best on people who were held out of training.
+"""Choose the best of several seeds of one training, by the people held out of training.
 
     python -m epir.final.best_seed build/weights/seed-0 build/weights/seed-1 build/weights/seed-2
 
-prints the folder with the best UF1 (strict) on the people of `epir train --calibrate-on`. The rule knows nobody else.
+prints the folder with the best UF1 (strict) on the people of `epir train --calibrate-on`, and looks at nobody else.
 """
 
 import sys
@@ -14,9 +14,9 @@ from epir.models.folder import read_config
 
 
 def best_seed(folders: Sequence[Path]) -> Path:
-    """The model folder with the best strict UF1, the first of equal ones; they may differ in their seed only."""
+    """Return the model folder with the best strict UF1 (ties: the first); they may differ in their seed only."""
     if not folders:
-        raise CheckpointError("no model folder is given to choose from", fix="name one for each seed")
+        raise CheckpointError("no model folder given", fix="name one for each seed")
     notes = [read_config(folder).notes for folder in folders]
     for folder, other in zip(folders, notes, strict=True):
         for name in ("protocol", "data", "training"):
@@ -27,7 +27,7 @@ def best_seed(folders: Sequence[Path]) -> Path:
                 )
         if "strict" not in other:
             raise CheckpointError(f"{folder} has no strict scores", fix="train it without --allow-seen")
-    scores = [float(each["strict"]["uf1"]) for each in notes]
+    scores = [float(note["strict"]["uf1"]) for note in notes]
     return folders[scores.index(max(scores))]
 
 

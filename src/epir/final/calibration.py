@@ -1,17 +1,17 @@
-"""Scores that mean what they say: a score of 0.7 should be right in seven of ten cases.
+"""Calibrated scores: of all answers with a score of 0.7, seven in ten should be right.
 
 [G] Guo et al. 2017, On Calibration of Modern Neural Networks, arXiv:1706.04599: one temperature, and the expected
 calibration error
 
-Few people who were all recognised would be fitted best by a temperature of nothing, and every answer, wrong ones too,
-would then be sure. So [G] is departed from in three ways, all of which vanish as people become many; a person counts as
-one observation, whatever the number of clips:
+If a few people are all recognised, the likelihood is highest at a temperature of zero, and every answer, wrong ones
+too, would become certain. So we depart from [G] in three ways, whose effect vanishes with many people; a person counts
+as one observation, however many clips:
 
-- a prior on the logarithm of the temperature, around 0 with a deviation of log 2, against the mean likelihood of a clip
-  times the number of people;
+- the logarithm of the temperature has a normal prior, with mean 0 and deviation log 2, weighed against the mean
+  likelihood of a clip times the number of people;
 - the mean of the best scores is at most Laplace's (right + 1) / (people + 2), where `right` is the share of right
-  answers times the number of people; the temperature rises until that holds;
-- no single score is above (people + 1) / (people + 2), what so many people, all recognised, would support.
+  answers times the number of people; the temperature is raised until that holds;
+- no single score is above (people + 1) / (people + 2), which that many people, all recognised, would support.
 
 Axes: n clips, C classes
 """
@@ -40,20 +40,20 @@ from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.training.data import read_units
 
 BINS = 10
-LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
+LOWEST, HIGHEST = 0.05, 20.0  # range of the temperature
 PRIOR = float(np.log(2))  # deviation of the logarithm of the temperature
 FEW_PEOPLE = 10
-FEWEST = 10  # clips with and without a unit that a threshold is fitted on
-SMALLEST_RECORDED = 1e-4  # probability: records of folds have four decimals
-MARGINS = np.linspace(0.3, 0.99, 70)  # quantiles of the differences that are tried
-STEPS = np.linspace(0.05, 0.95, 91)  # thresholds that are tried
+FEWEST = 10  # fit a threshold only on at least this many clips with and without the unit
+SMALLEST_RECORDED = 1e-4  # fold records have probabilities with four decimals
+MARGINS = np.linspace(0.3, 0.99, 70)  # candidates, as quantiles of the differences
+STEPS = np.linspace(0.05, 0.95, 91)  # candidate thresholds
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature, and how well the scores of held-out people meant what they said without and with one.
+    """The temperature, and the calibration error on held-out people before and after.
 
-    What is said about scores with a temperature is measured on each fold under the temperature of the others.
+    Values after calibration are measured on each fold with the temperature fitted on the other folds.
     """
 
     temperature: float = 1.0
@@ -66,12 +66,12 @@ class Calibration:
 
 
 def calibrate(predictions: Sequence[Prediction], classes: Sequence[str]) -> Calibration:
-    """The calibration that fits the predictions of people who were held out."""
+    """Fit the calibration to the predictions of held-out people."""
     place = {name: number for number, name in enumerate(classes)}
-    scores = np.array([each.scores for each in predictions], float)  # (n, C)
-    truth = np.array([place[each.truth] for each in predictions])  # (n,)
-    fold = np.array([each.fold for each in predictions])  # (n,)
-    people = np.array([each.person for each in predictions])  # (n,)
+    scores = np.array([prediction.scores for prediction in predictions], float)  # (n, C)
+    truth = np.array([place[prediction.truth] for prediction in predictions])  # (n,)
+    fold = np.array([prediction.fold for prediction in predictions])  # (n,)
+    people = np.array([prediction.person for prediction in predictions])  # (n,)
     temperature, highest = fit_temperature(scores, truth, people), highest_score(people)
     warn_if_few_people(temperature, people)
     after = cross_fitted(scores, truth, fold, people)
@@ -90,7 +90,7 @@ def calibrate(predictions: Sequence[Prediction], classes: Sequence[str]) -> Cali
 def cross_fitted(
     scores: np.ndarray, truth: np.ndarray, fold: np.ndarray, people: np.ndarray | None = None
 ) -> np.ndarray:
-    """Scores (n, C), those of each fold under the temperature that fits the other folds."""
+    """Calibrate the scores (n, C) of each fold with the temperature fitted on the other folds."""
     after = np.array(scores, float)
     for name in np.unique(fold):
         inside = fold == name
@@ -102,10 +102,10 @@ def cross_fitted(
 
 
 def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | None = None) -> float:
-    """The temperature under which the truth (n,) is most likely, under the prior where the `people` (n,) are given.
+    """Return the temperature that makes the truth (n,) most likely; with `people` (n,), under the prior.
 
-    The likelihood has one maximum in the inverse temperature, since the logarithm of a softmax is concave. With
-    `people` the mean of the best scores is at most what Laplace's rule supports.
+    The likelihood has a single maximum in the inverse temperature, since the logarithm of a softmax is concave. With
+    `people`, the mean of the best scores is at most what Laplace's rule supports.
     """
     count = None if people is None else len(set(people.tolist()))
 
@@ -122,7 +122,7 @@ def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | 
 
 
 def _min_temperature_for(scores: np.ndarray, most: float) -> float:
-    """The lowest temperature under which the mean of the best scores is at most `most`, by bisection."""
+    """Return the lowest temperature at which the mean of the best scores is at most `most`, by bisection."""
 
     def is_soft(temperature: float) -> bool:
         return float(with_temperature(scores, temperature).max(axis=1).mean()) <= most
@@ -137,13 +137,13 @@ def _min_temperature_for(scores: np.ndarray, most: float) -> float:
 
 
 def highest_score(people: np.ndarray) -> float:
-    """The highest score that answers on so many different people support, by Laplace's rule."""
+    """Return the highest score that answers on this many people support, by Laplace's rule."""
     count = len(set(people.tolist()))
     return (count + 1) / (count + 2)
 
 
 def warn_if_few_people(temperature: float, people: np.ndarray) -> None:
-    """Warn where the temperature is at the end of its range, or where few people decide on it."""
+    """Warn if few people determine the temperature, or if it is at the end of its range."""
     count = len(set(people.tolist()))
     if count < FEW_PEOPLE:
         warnings.warn(
@@ -162,18 +162,18 @@ def warn_if_few_people(temperature: float, people: np.ndarray) -> None:
 
 
 def negative_log_likelihood(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:
-    """The mean negative log-likelihood of the truth (n,) under scores (n, C)."""
+    """Return the mean negative log-likelihood of the truth (n,) under scores (n, C)."""
     true_scores = with_temperature(scores, temperature)[np.arange(len(truth)), truth]
     return float(-np.log(np.maximum(true_scores, SMALLEST)).mean())
 
 
 def calibration_error(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The expected calibration error of scores (n, C): how far best score and share of right answers lie apart."""
+    """Return the expected calibration error of scores (n, C): the gap between best score and accuracy."""
     return binned_error(scores.max(axis=1), scores.argmax(axis=1) == truth)
 
 
 def binned_error(probabilities: np.ndarray, is_true: np.ndarray) -> float:
-    """How far probabilities and the share of what is true lie apart, over bins of equal width."""
+    """Return the mean gap between probabilities and the share of true cases, over bins of equal width."""
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     error = 0.0
     for number in range(BINS):
@@ -185,22 +185,22 @@ def binned_error(probabilities: np.ndarray, is_true: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Strict scores of people that training has not seen, and the calibration fitted on them."""
+    """Strict scores of held-out people, and the calibration fitted on them."""
 
     strict: dict[str, Any]
     calibration: Calibration
-    folds: int = 0  # 0: other people
+    folds: int = 0  # 0: calibrated on other people
     clips: int = 0  # of the other people
     people: int = 0
-    units: dict[str, Any] | None = None  # notes on the calibration of action units, where the model has a head for them
+    units: dict[str, Any] | None = None  # notes on the calibration of action units, with a unit head
 
     def to_notes(self) -> dict[str, Any]:
-        """Who was held out, for the notes of a model folder."""
+        """Return who was held out, for the notes of a model folder."""
         return {"folds": self.folds} if self.folds else {"clips": self.clips, "people": self.people}
 
 
 def calibrate_by_folds(run: Run, start: str | Path | None = None) -> HeldOut:
-    """What a finished run of grouped folds says, whose training started from the model folder `start`."""
+    """Return scores and calibration from a finished run of grouped folds that started from the folder `start`."""
     before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
     fitted = calibrate_units_by_folds(run.folds, before)
     return HeldOut(
@@ -212,13 +212,13 @@ def calibrate_by_folds(run: Run, start: str | Path | None = None) -> HeldOut:
 
 
 def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
-    """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
+    """Return scores and calibration on other people; each half is scored with the temperature of the other half."""
     predicted = predict_maps(network, read_maps(others.samples), mirror=mirror, shift=shift)
     fitted = None
-    everybody = [clip.person for clip in others.clips]
+    by_clip = [clip.person for clip in others.clips]
     if predicted.units is not None:
-        fitted = calibrate_units(predicted.units, annotations(others.samples), everybody)
-    people = sorted(set(everybody))
+        fitted = calibrate_units(predicted.units, annotations(others.samples), by_clip)
+    people = sorted(set(by_clip))
     half = {person: str(number % 2) for number, person in enumerate(people)}
     predictions = []
     for sample, row in zip(others.samples, predicted.scores, strict=True):
@@ -245,9 +245,9 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
 def check_disjoint_people(
     training: EvaluationSet, others: EvaluationSet, start: str | Path | None = None, *, allow_seen: bool = False
 ) -> tuple[str, ...]:
-    """People who calibrate must not be among those trained on, also by the first weights, and show the same classes.
+    """Raise an error if training, or the initial weights, saw people to calibrate on, or if the classes differ.
 
-    Gives back what was found where `allow_seen` goes on.
+    With `allow_seen`, return the overlap instead.
     """
     if others.classes != training.classes:
         raise ProtocolError(
@@ -264,15 +264,15 @@ def check_disjoint_people(
 
 @dataclass(frozen=True)
 class CalibratedUnits:
-    """The calibration of a head, and the error of its probabilities without and with it."""
+    """The calibration of a unit head, and the error of its probabilities before and after."""
 
     calibration: UnitCalibration
     clips: int
     error_before: float  # expected calibration error of `present`, over all units
-    error_after: float  # each half of the people under the calibration of the other half
+    error_after: float  # each half of the people with the calibration of the other half
 
     def to_notes(self) -> dict[str, Any]:
-        """For the notes of a model folder, from which `UnitCalibration.of_notes` reads it again."""
+        """Return values for the notes of a model folder, which `UnitCalibration.of_notes` reads."""
         return {
             **self.calibration.to_dict(),
             "clips": self.clips,
@@ -282,7 +282,7 @@ class CalibratedUnits:
 
 
 def calibrate_units(logits: np.ndarray, annotations: Sequence[str], people: Sequence[str]) -> CalibratedUnits | None:
-    """The calibration for logits (n, 3, U) of clips of these people; None where no clip is annotated."""
+    """Fit the calibration to logits (n, 3, U) of clips of these people; None if no clip is annotated."""
     truth = read_units(annotations).numpy()  # (n, U, 3)
     known = ~np.isnan(truth[:, 0, PRESENT])
     if not known.any():
@@ -294,29 +294,29 @@ def calibrate_units(logits: np.ndarray, annotations: Sequence[str], people: Sequ
     for inside in (half, ~half):
         fitted = _fit(logits[~inside], truth[~inside]) if (~inside).any() else UnitCalibration()
         after[inside] = fitted.probabilities(logits[inside])
-    there = truth[..., PRESENT] == 1
+    present = truth[..., PRESENT] == 1
     return CalibratedUnits(
         calibration=_fit(logits, truth),
         clips=len(logits),
-        error_before=binned_error(expit(logits[:, PRESENT]), there),
-        error_after=binned_error(after[:, PRESENT], there),
+        error_before=binned_error(expit(logits[:, PRESENT]), present),
+        error_after=binned_error(after[:, PRESENT], present),
     )
 
 
 def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibration) -> CalibratedUnits | None:
-    """The calibration that fits the held-out clips of folds, whose records hold probabilities under that of `before`.
+    """Fit the calibration to the held-out clips of folds, whose records hold probabilities calibrated by `before`.
 
-    Sides are too few in a corpus to fit anew: they keep the pair that they have.
+    A corpus has too few one-sided units to refit the sides, so they keep their calibration.
     """
     clips = [(clip.person, clip.units) for record in records for clip in record.clips if clip.units is not None]
     if not clips:
         return None
     recorded = np.array([[units["present"][str(unit)] for unit in UNITS] for _, units in clips])  # (n, U)
-    factor, addend = before.present
-    present = (logit(np.clip(recorded, SMALLEST_RECORDED, 1 - SMALLEST_RECORDED)) - addend) / factor
-    nothing = np.zeros_like(present)
-    named, people = [str(units["annotation"]) for _, units in clips], [person for person, _ in clips]
-    fitted = calibrate_units(np.stack([present, nothing, nothing], axis=1), named, people)
+    factor, offset = before.present
+    present = (logit(np.clip(recorded, SMALLEST_RECORDED, 1 - SMALLEST_RECORDED)) - offset) / factor
+    sides = np.zeros_like(present)
+    texts, people = [str(units["annotation"]) for _, units in clips], [person for person, _ in clips]
+    fitted = calibrate_units(np.stack([present, sides, sides], axis=1), texts, people)
     if fitted is None:
         return None
     merged = replace(fitted.calibration, side=before.side, side_margin=before.side_margin)
@@ -328,61 +328,60 @@ def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
     sides = fit_platt(logits[:, [LEFT, RIGHT]].ravel(), np.moveaxis(truth[..., [LEFT, RIGHT]], 2, 1).ravel())
     probabilities = UnitCalibration(present, sides).probabilities(logits)[:, PRESENT]
     thresholds = {
-        unit: best_threshold(probabilities[:, column], there)
+        unit: best_threshold(probabilities[:, column], is_present)
         for column, unit in enumerate(UNITS)
-        if FEWEST <= (there := truth[:, column, PRESENT] == 1).sum() <= len(there) - FEWEST
+        if FEWEST <= (is_present := truth[:, column, PRESENT] == 1).sum() <= len(is_present) - FEWEST
     }
     return UnitCalibration(present, sides, thresholds or None, best_margin(logits[:, LEFT] - logits[:, RIGHT], truth))
 
 
 def best_margin(difference: np.ndarray, truth: np.ndarray) -> float:
-    """The margin under which left, right and both are told best (mean F1 of the three), by differences (n, U).
+    """Return the margin on differences (n, U) that best separates left, right and both, by their mean F1.
 
-    The usual margin where the truth (n, U, 3) names no side.
+    If the truth (n, U, 3) lacks one of the three, return the default margin.
     """
-    side = truth[..., LEFT] - truth[..., RIGHT]  # 1 left, -1 right, 0 both, NaN not known
+    side = truth[..., LEFT] - truth[..., RIGHT]  # 1 left, -1 right, 0 both, NaN unknown
     known = ~np.isnan(side)
     if len(np.unique(side[known])) < 3:
         return UnitCalibration.side_margin
     difference, side = difference[known], side[known]
-    tried = np.unique(np.quantile(np.abs(difference), MARGINS).round(3))
-    scores = [uf1(_confusion(side, np.sign(difference) * (np.abs(difference) > margin))) for margin in tried]
-    return float(tried[int(np.argmax(scores))])
+    candidates = np.unique(np.quantile(np.abs(difference), MARGINS).round(3))
+    scores = [uf1(_confusion(side, np.sign(difference) * (np.abs(difference) > margin))) for margin in candidates]
+    return float(candidates[int(np.argmax(scores))])
 
 
 def _confusion(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """Counts (3, 3) of right, both and left (-1, 0, 1)."""
+    """Count right, both and left (-1, 0, 1) by truth and guess, (3, 3)."""
     counts = np.zeros((3, 3), dtype=np.int64)
     np.add.at(counts, (truth.astype(int) + 1, guess.astype(int) + 1), 1)
     return counts
 
 
 def fit_platt(logits: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
-    """Factor and addend under which the truth (n,) of 0, 1 and NaN (unknown) is most likely for logits (n,).
+    """Fit factor and offset of Platt scaling for logits (n,) and truth (n,): 0, 1 or NaN (unknown).
 
-    Where the truth is all the same nothing can be fitted, and the logits stay as they are.
+    If all known truth is the same, nothing can be fitted, and the logits stay unchanged.
     """
     known = ~np.isnan(truth)
-    known_logits, there = logits[known], truth[known]
-    if not 0 < there.sum() < len(there):
+    logits, truth = logits[known], truth[known]
+    if not 0 < truth.sum() < len(truth):
         return 1.0, 0.0
 
-    def loss(pair: np.ndarray) -> tuple[float, np.ndarray]:
-        value = pair[0] * known_logits + pair[1]
-        off = expit(value) - there
-        return float((np.logaddexp(0, value) - there * value).mean()), np.array(
-            [(off * known_logits).mean(), off.mean()]
-        )
+    def loss_and_gradient(pair: np.ndarray) -> tuple[float, np.ndarray]:
+        value = pair[0] * logits + pair[1]
+        off = expit(value) - truth
+        loss = float((np.logaddexp(0, value) - truth * value).mean())
+        return loss, np.array([(off * logits).mean(), off.mean()])
 
-    factor, addend = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
-    return round(float(factor), 4), round(float(addend), 4)
+    factor, offset = minimize(loss_and_gradient, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    return round(float(factor), 4), round(float(offset), 4)
 
 
-def best_threshold(probabilities: np.ndarray, there: np.ndarray) -> float:
-    """The threshold (in hundredths) with the best F1 of probabilities (n,), the mean one of equals."""
+def best_threshold(probabilities: np.ndarray, is_present: np.ndarray) -> float:
+    """Return the threshold (in hundredths) with the best F1 for probabilities (n,); the middle one of equals."""
     scores = []
     for step in STEPS:
-        predicted = probabilities >= step
-        scores.append(2 * (predicted & there).sum() / max(1, predicted.sum() + there.sum()))
+        detected = probabilities >= step
+        scores.append(2 * (detected & is_present).sum() / max(1, detected.sum() + is_present.sum()))
     best = np.flatnonzero(np.array(scores) >= max(scores) - 1e-12)
     return round(float(STEPS[best[len(best) // 2]]), 2)

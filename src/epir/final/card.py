@@ -1,4 +1,4 @@
-"""The model card: what a model was made of, how well it does, and what it must not be used for."""
+"""The model card: training data, scores, calibration, limits and responsible use of a model."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ START_NOTE = " The weights that training started from have not seen these people
 
 
 def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
-    """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
+    """Return the README.md of a model folder from the notes of `epir train`, with an optional `note` by the user."""
     data = notes["data"]
     strict, label = notes.get("strict") or notes["seen_in_training"], notes.get("evaluation", "strict")
     low, high = strict["uf1_interval"]
@@ -63,9 +63,9 @@ Ask the people you film. Do not use it to detect lies, or to infer emotions at w
 
 
 def header(corpora: Mapping[str, int], license_name: str | None = None) -> str:
-    """The fields that the Hugging Face hub reads.
+    """Return the metadata for the Hugging Face hub.
 
-    Weights that have seen synthetic faces only are under epir's own licence; for others their maker has to choose one.
+    Weights trained on synthetic faces only have epir's licence; whoever trains others has to choose one.
     """
     license_id = license_name or ("apache-2.0" if set(corpora) == {"synthetic"} else "other")
     return f"""---
@@ -90,7 +90,7 @@ metrics:
 
 
 def _calibration(notes: Mapping[str, Any]) -> str:
-    """The section on what scores mean; that of real people first, where the temperature comes from them."""
+    """Return the section on calibration; real people come first if the temperature was fitted on them."""
     calibration, label = notes["calibration"], notes.get("evaluation", "strict")
     real = notes.get("real_people")
     fitted = f"{calibration['temperature']:g}"
@@ -127,7 +127,7 @@ Expected calibration error there: {_number(real["error_before"])} under the temp
 
 
 def _units(notes: Mapping[str, Any]) -> str:
-    """The section on action units, where the model has a head for them."""
+    """Return the section on action units; empty without a unit head."""
     units = notes.get("units")
     if not units:
         return ""
@@ -142,7 +142,7 @@ has a threshold per unit, that of the best F1 on the same people.
 
 
 def replace_calibration(card: str, notes: Mapping[str, Any]) -> str:
-    """The card with its section on calibration written anew; everything else stays, also what a person wrote."""
+    """Rewrite the calibration section of a card; keep everything else, including what a person wrote."""
     if "calibration" not in notes:
         return card
     return re.sub(r"## Calibration\n.*?(?=\n## |\Z)", lambda _: _calibration(notes), card, count=1, flags=re.S)

@@ -1,9 +1,8 @@
-"""A model folder -> one ONNX file, compared with the original before it is kept.
+"""A model folder -> one ONNX file, which is compared with the original before it is kept.
 
-The file carries the model's `config.json`, so that a recognizer needs nothing else. Its output `scores` needs nothing
-but ONNX Runtime: normalisation, the mean over the views of a map, temperature and highest score are part of the graph.
-`logits` are those of one view, as they are. Its weights are those of the model, or rounded to eight bits, which a
-processor reads and multiplies in half the time.
+The file carries the model's `config.json`, so a recognizer needs nothing else. Its output `scores` needs only ONNX
+Runtime: normalisation, the mean over the views of a map, temperature and highest score are part of the graph. `logits`
+are the raw logits of one view. Weights are those of the model, or rounded to eight bits, which takes half the time.
 
 Axes: n maps, S map size, C classes
 """
@@ -36,23 +35,23 @@ from epir.models.predict import (
     with_temperature,
 )
 
-LARGEST_DIFFERENCE = 1e-4  # of a logit: rounding of float32 stays well below
-LARGEST_MEAN_DIFFERENCE = 0.05  # of a score, with weights of eight bits: those that ship with epir have 0.006
-BATCHES = (1, 2, 7)  # the batch is free, so several are tried
+LARGEST_DIFFERENCE = 1e-4  # of a logit; float32 rounding stays well below
+LARGEST_MEAN_DIFFERENCE = 0.05  # of a score, with int8 weights; the shipped weights have 0.006
+BATCHES = (1, 2, 7)  # batch sizes to compare: the batch dimension is dynamic
 OPSET = 20  # the first with GELU as one operation
 
 
 @dataclass(frozen=True)
-class Exported:
-    """An ONNX file and how far its logits are from the original's."""
+class ExportedModel:
+    """An ONNX file, and the largest differences between its logits and the original's."""
 
     path: Path
-    difference: float  # the largest, on all maps tried
-    random: float  # on random maps alone
-    real: float | None  # on given maps alone; None where none were given
-    maps: int  # tried
-    same: int  # of them: those with the same answer
-    scores: float  # how far the scores are apart, as the mean over all maps
+    difference: float  # on all maps
+    random: float  # on random maps
+    real: float | None  # on the user's maps, if any
+    maps: int  # compared
+    same: int  # maps with the same answer
+    scores: float  # difference of the scores, averaged over all maps
     megabytes: float
 
 
@@ -64,14 +63,14 @@ def export(
     int8: bool = False,
     logits: bool = False,
     force: bool = False,
-) -> Exported:
+) -> ExportedModel:
     """Write the model of a folder as ONNX: `epir.export("models/mine", "mine.onnx")`.
 
-    The file is compared with the model on random maps, and on `maps` (n, 3, S, S) where they are given; one that
-    differs is not kept.
+    The file is compared with the model on random maps, and on `maps` (n, 3, S, S) if given; a file that differs is not
+    kept.
 
-    With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
-    little. With `logits`, and with `int8`, the graph has no output `scores`, only raw logits of one view.
+    `int8` rounds the weights to eight bits: a quarter of the size and faster, with slightly different answers. With
+    `logits` or `int8`, the graph has no output `scores`, only raw logits of one view.
     """
     folder, out = Path(folder), Path(out)
     check_onnx(out)
@@ -79,25 +78,27 @@ def export(
         return _export(folder, out, maps=maps, int8=int8, logits=logits or int8)
 
 
-def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray, int8: bool, logits: bool) -> Exported:
+def _export(
+    folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray, int8: bool, logits: bool
+) -> ExportedModel:
     import torch
 
     original = TorchBackend(folder)
     shape = (sum(BATCHES), 3, original.config.map_size, original.config.map_size)
     noise = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch wants arrays that it may write to
+    real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch needs writable arrays
     original.network.check(torch.from_numpy(real))
     with atomic_write(out) as temporary:
         _write(original, temporary, int8=int8, logits=logits)
         copy = OnnxBackend(temporary)
-        expected, actual = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
+        expected, actual = (np.concatenate(parts) for parts in zip(*_both(original, copy, noise, real), strict=True))
         off = np.abs(expected - actual).max(axis=1)  # (n,)
-        expected, actual = (each[:, : original.network.settings.classes] for each in (expected, actual))
+        expected, actual = (logits[:, : original.network.settings.classes] for logits in (expected, actual))
         scores = float(np.abs(softmax(expected, axis=1) - softmax(actual, axis=1)).max(axis=1).mean())
         _check_difference(off, scores, int8=int8)
         if not logits:
             _check_scores(original, copy, np.concatenate([noise, real]))
-    return Exported(
+    return ExportedModel(
         path=out,
         difference=float(off.max()),
         random=float(off[: len(noise)].max()),
@@ -110,10 +111,10 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
 
 
 def _check_difference(off: np.ndarray, scores: float, *, int8: bool) -> None:
-    """Raise where logits, or with eight bits scores, are too far from the original's."""
+    """Raise an error if the logits (or, with int8, the scores) are too far from the original's."""
     if int8 and not scores <= LARGEST_MEAN_DIFFERENCE:
         raise CheckpointError(
-            f"with weights of eight bits the scores differ from the original's by {scores:.2g} on average, "
+            f"with eight-bit weights the scores differ from the original's by {scores:.2g} on average, "
             "so the file was not kept",
             fix="export without --int8",
         )
@@ -125,7 +126,7 @@ def _check_difference(off: np.ndarray, scores: float, *, int8: bool) -> None:
 
 
 def _check_scores(original: TorchBackend, copy: OnnxBackend, maps: np.ndarray) -> None:
-    """Raise where the scores of the graph are not those that a recognizer computes from the original's."""
+    """Raise an error if the scores of the graph are not those that a recognizer computes with the original."""
     notes = original.config.notes
     temperature, highest = float(notes.get("temperature", 1.0)), float(notes.get("highest", 1.0))
     expected = with_temperature(original.predict(maps).scores, temperature, highest)
@@ -154,16 +155,16 @@ def _write(original: TorchBackend, path: Path, *, int8: bool, logits: bool = Fal
 
 
 def _to_onnx(original: TorchBackend, *, logits: bool) -> Any:
-    """The graph with its weights, an onnx.ModelProto.
+    """Return the graph with its weights as an onnx.ModelProto.
 
-    Turning the network into a graph takes nearly all the time, so it is done once: for the scores its nodes are copied.
+    Tracing the network takes nearly all the time, so it is traced once, and its nodes are copied for the scores.
     """
     network = _network_graph(original)
     return network if logits else _with_scores(network, _scores_graph(original.config, len(original.config.classes)))
 
 
 def _network_graph(original: TorchBackend) -> Any:
-    """Maps -> logits, and those of the action units where the network has a head for them."""
+    """Trace maps -> logits of classes and, if the network has a unit head, of action units."""
     import torch
     from torch import Tensor, nn
 
@@ -183,7 +184,7 @@ def _network_graph(original: TorchBackend) -> Any:
 
 
 def _scores_graph(config: ModelConfig, classes: int) -> Any:
-    """Maps -> their views as one batch, and the logits of these -> calibrated scores: what lies around the network."""
+    """Trace what surrounds the network: maps -> their views as one batch, and logits of views -> calibrated scores."""
     import torch
     from torch import Tensor, nn
 
@@ -201,7 +202,7 @@ def _scores_graph(config: ModelConfig, classes: int) -> Any:
 
 
 def _trace(module: Any, inputs: dict[str, Any], rows: dict[str, int], outputs: list[str]) -> Any:
-    """The graph of a module; the batch is free, and an input has `rows` rows for each map of it."""
+    """Return the graph of a module with a dynamic batch; an input has `rows` rows per map."""
     import torch
 
     batch = torch.export.Dim("batch", min=1)
@@ -221,13 +222,13 @@ def _trace(module: Any, inputs: dict[str, Any], rows: dict[str, int], outputs: l
 
 
 def _with_scores(network: Any, scores: Any) -> Any:
-    """The network's graph with a further output: a copy of its nodes, on the same weights, within the graph of scores.
+    """Add the output `scores`: a copy of the network's nodes, on the same weights, inside the graph of scores.
 
-    Whoever wants the logits alone can still cut the copy off.
+    The copy can still be cut off to compute logits alone.
     """
     import onnx
 
-    weights = {each.name for each in network.graph.initializer}
+    weights = {weight.name for weight in network.graph.initializer}
     around = _renamed(scores.graph.node, "scores/", keep={"", "maps", "scores"})
     for weight in scores.graph.initializer:
         weight.name = f"scores/{weight.name}"
@@ -251,10 +252,10 @@ def _with_scores(network: Any, scores: Any) -> Any:
 
 
 def _renamed(nodes: Iterable[Any], prefix: str, keep: Set[str], names: Mapping[str, str] | None = None) -> list[Any]:
-    """Copies of nodes with a prefix on every name but those to keep; `names` have others."""
+    """Copy nodes with a prefix on every name, except those in `keep` and those renamed by `names`."""
     names, copies = names or {}, []
     for node in nodes:
-        assert not any(each.HasField("g") for each in node.attribute), "a node with a graph inside"
+        assert not any(attribute.HasField("g") for attribute in node.attribute), "a node with a graph inside"
         copy = type(node)()
         copy.CopyFrom(node)
         copy.name = prefix + node.name
@@ -265,24 +266,24 @@ def _renamed(nodes: Iterable[Any], prefix: str, keep: Set[str], names: Mapping[s
 
 
 def _needed_for(output: str, nodes: Sequence[Any]) -> list[Any]:
-    """The nodes of a sorted graph that an output depends on, in their order."""
-    wanted, needed = {output}, []
+    """Return the nodes of a sorted graph that an output depends on, in order."""
+    names, needed = {output}, []
     for node in reversed(nodes):
-        if wanted & set(node.output):
-            wanted |= set(node.input) - {""}
+        if names & set(node.output):
+            names |= set(node.input) - {""}
             needed.append(node)
     return needed[::-1]
 
 
 def _save_int8(model: Any, path: Path) -> None:
-    """Save with weights of eight bits, each column with a scale of its own; activations are scaled as they come.
+    """Save with eight-bit weights, one scale per column; activations are scaled dynamically.
 
-    The range is one bit short, for the sums of older processors, without VNNI, would overflow.
+    The range is reduced by one bit, because sums would overflow on older processors without VNNI.
     """
     onnx_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    del model.graph.value_info[:]  # the quantiser turns weights round, and would trip over the shapes written there
+    del model.graph.value_info[:]  # the quantiser transposes weights, and would fail on these shapes
     with _quiet():
         quantize_dynamic(
             model,
@@ -295,7 +296,7 @@ def _save_int8(model: Any, path: Path) -> None:
 
 
 def _both(original: TorchBackend, copy: OnnxBackend, *sets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Logits by the original and by its copy, those of action units beside them, over batches of several sizes."""
+    """Yield logits of the original and of its copy, action units appended, in batches of several sizes."""
     import torch
 
     def joined(logits: np.ndarray, units: np.ndarray | None) -> np.ndarray:
@@ -313,7 +314,7 @@ def _both(original: TorchBackend, copy: OnnxBackend, *sets: np.ndarray) -> Itera
 
 
 def _run(network: Any, maps: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Logits (n, C) by torch, and those of the action units (n, 2, U) where the network has a head for them."""
+    """Return torch logits (n, C), and those of action units (n, 2, U) if the network has a unit head."""
     if network.unit_head is None:
         return network(maps).numpy(), None
     logits, units = network.forward_with_units(maps)
@@ -321,7 +322,7 @@ def _run(network: Any, maps: Any) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _onnx() -> Any:
-    """The module onnx, with what torch's exporter needs, or an error that says how to install it."""
+    """Import onnx and what torch's exporter needs, or raise an error that says how to install it."""
     try:
         import onnx
         import onnxscript  # noqa: F401
@@ -332,11 +333,11 @@ def _onnx() -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Exporting is chatty on stdout, in warnings and in logs; nothing it says concerns the user of a checked file."""
-    logger, root, deaf = logging.getLogger("torch.onnx"), logging.getLogger(), logging.NullHandler()
+    """Silence stdout, warnings and logs of the exporter: the file is checked, so its messages do not matter."""
+    logger, root, silent = logging.getLogger("torch.onnx"), logging.getLogger(), logging.NullHandler()
     level = logger.level
     logger.setLevel(logging.ERROR)
-    root.addHandler(deaf)  # without one, the first message to the root logger would set up logging for good
+    root.addHandler(silent)  # without a handler, the first message would configure the root logger for good
     try:
         with (
             warnings.catch_warnings(),
@@ -346,5 +347,5 @@ def _quiet() -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        root.removeHandler(deaf)
+        root.removeHandler(silent)
         logger.setLevel(level)

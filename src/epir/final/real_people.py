@@ -1,7 +1,7 @@
-"""Scores that hold on real people: one temperature, fitted on their map sets, for a model trained on synthetic faces.
+"""Calibrate a model trained on synthetic faces for real people: fit one temperature on their map sets.
 
-Nothing else of the model changes. What is said about the calibrated scores is measured by leaving one corpus out: the
-clips of each corpus under the temperature that fits the others (of a single corpus: one half of its people).
+Nothing else of the model changes. The calibrated scores are measured by leaving one corpus out: the clips of each
+corpus with the temperature fitted on the others (for a single corpus: on the other half of its people).
 
 Axes: n clips, C classes
 """
@@ -35,14 +35,14 @@ from epir.models.folder import check_fits, find_folder, load_network, read_confi
 from epir.models.predict import predict_maps, with_temperature
 from epir.models.seen import FITTED_ON
 
-EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the best score, for the table of how many answers were right
-FEWEST = 8  # answers that a share of right ones is quoted for
-NOTES = "real_people"  # under this name in the notes of a model folder
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # bins of the best score in the reliability table
+FEWEST = 8  # answers in a bin whose accuracy may be quoted
+NOTES = "real_people"  # key in the notes of a model folder
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers whose best score lies in a range, and how many of them were right."""
+    """Answers whose best score lies in a range, and the share of right ones."""
 
     low: float
     high: float
@@ -52,18 +52,18 @@ class Bin:
 
 @dataclass(frozen=True)
 class RealCalibration:
-    """The temperature of real people, and how well scores mean what they say there."""
+    """The temperature fitted on real people, and how well scores are calibrated there."""
 
     temperature: float
-    temperature_before: float  # that of the model folder
+    temperature_before: float  # of the model folder
     protocol: str
     clips: int
     people: int
     corpora: Mapping[str, int]  # clips of each
-    error_before: float  # expected calibration error under the temperature before
-    error_after: float  # each corpus under the temperature of the others
-    by_corpus: Mapping[str, Mapping[str, float]]  # the temperature of the others, and the error under it
-    mean_score: float  # best score after calibration, each corpus under the temperature of the others
+    error_before: float  # expected calibration error with the temperature before
+    error_after: float  # each corpus with the temperature of the others
+    by_corpus: Mapping[str, Mapping[str, float]]  # the temperature of the others, and the error with it
+    mean_score: float  # best score after calibration, each corpus with the temperature of the others
     right: float  # share of all answers
     reliability: tuple[Bin, ...]
     highest: float = 1.0  # no score is above it
@@ -72,11 +72,11 @@ class RealCalibration:
 def calibrate_on_real_people(
     model: str | Path | None, maps: Sequence[str | Path | MapSet], *, protocol: str, write: bool = True
 ) -> RealCalibration:
-    """Fit the temperature of a model folder on map sets of real people, and write it there with its card."""
+    """Fit the temperature of a model folder on map sets of real people, and update the folder and its card."""
     folder = find_folder(model)
     if write and model is None:
         raise ConfigError(
-            "the model that comes with epir is not changed where it is installed",
+            "the installed weights of epir cannot be changed",
             fix="measure only with --dry-run, or give a copy of its folder",
         )
     config = read_config(folder)
@@ -85,19 +85,19 @@ def calibrate_on_real_people(
         check_fits(folder, classes=clips.classes, map_size=clips.size)
         if seen := find_seen(folder, clips):
             raise LeakError(
-                f"the model has seen {'; '.join(seen)}, and is surer of them than of others",
+                f"the model has seen {'; '.join(seen)}, so its scores are too high for them",
                 fix="calibrate on other people; epir train calibrates on held-out people by itself",
             )
         scores = predict_maps(load_network(folder), read_maps(clips.samples), units=False, **config.views).scores
-    calibration = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
+    calibration = measure_calibration(scores, clips, before=float(config.notes.get("temperature", 1.0)))
     if write:
         with locked(resolved(folder)):
             _write(folder, calibration, {clip.person for clip in clips.clips})
     return calibration
 
 
-def measure(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealCalibration:
-    """The calibration that fits uncalibrated scores (n, C) of these clips."""
+def measure_calibration(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealCalibration:
+    """Fit and measure the calibration of uncalibrated scores (n, C) of these clips."""
     scores = np.asarray(scores, float)
     truth = np.array([clips.classes.index(sample.label) for sample in clips.samples])
     group = _groups(clips)
@@ -133,7 +133,7 @@ def measure(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealC
 
 
 def reliability(scores: np.ndarray, truth: np.ndarray) -> tuple[Bin, ...]:
-    """How many answers were right by their best score, for scores (n, C); ranges without an answer are left out."""
+    """Return the accuracy by best score, for scores (n, C); empty bins are left out."""
     best, hits = scores.max(axis=1), scores.argmax(axis=1) == truth
     place = np.clip(np.searchsorted(EDGES, best, side="right") - 1, 0, len(EDGES) - 2)
     return tuple(
@@ -144,12 +144,12 @@ def reliability(scores: np.ndarray, truth: np.ndarray) -> tuple[Bin, ...]:
 
 
 def quotable(notes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The ranges of scores of which enough answers on real people are known, by the notes of a model folder."""
+    """Return the bins with enough answers on real people, from the notes of a model folder."""
     return [dict(values) for values in (notes.get(NOTES) or {}).get("reliability", ()) if values["clips"] >= FEWEST]
 
 
 def _groups(clips: EvaluationSet) -> np.ndarray:
-    """The corpus of each clip, (n,); of a single corpus one half of its people or the other."""
+    """Return the corpus of each clip, (n,); for a single corpus, the half of its people."""
     corpora = np.array([clip.corpus for clip in clips.clips])
     if len(set(corpora.tolist())) > 1:
         return corpora
@@ -160,8 +160,8 @@ def _groups(clips: EvaluationSet) -> np.ndarray:
 def _write(folder: Path, calibration: RealCalibration, people: Collection[str]) -> None:
     path = folder / "config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
-    told = {**asdict(calibration), FITTED_ON: sorted(people)}
-    values["notes"] |= {"temperature": calibration.temperature, "highest": calibration.highest, NOTES: told}
+    record = {**asdict(calibration), FITTED_ON: sorted(people)}
+    values["notes"] |= {"temperature": calibration.temperature, "highest": calibration.highest, NOTES: record}
     write_config(folder, values)
     card = folder / "README.md"
     if card.exists():

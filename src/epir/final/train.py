@@ -1,4 +1,4 @@
-"""Map sets -> one model for use: trained on all clips, calibrated on people that it has not seen."""
+"""Map sets -> one final model: trained on all clips, calibrated on people it has not seen."""
 
 import shutil
 import time
@@ -17,7 +17,7 @@ from epir.core.output import MODEL, check_folder, claimed, resolved
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Resolved, resolve_settings
 from epir.evaluation.fold import labelled_maps
-from epir.evaluation.run import evaluate, listed, opened
+from epir.evaluation.run import as_list, evaluate, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.evaluation.store import SEEN
 from epir.final.calibration import (
@@ -39,14 +39,14 @@ from epir.training.recipe import TrainingSettings
 from epir.training.train import fit, new_network
 
 FOLDS = 5
-STATE = ".{}-training-"  # a hidden folder beside the model to be
+STATE = ".{}-training-"  # prefix of the hidden folder next to the unfinished model
 CHECKPOINT = "checkpoint.safetensors"  # in that folder
-REQUEST = "request"  # in the notes of a model folder: a digest of what was asked for
+REQUEST = "request"  # key in the notes of a model folder: a digest of maps and settings
 
 
 @dataclass(frozen=True)
 class FinalModel:
-    """A finished model folder, and what its folds say about it."""
+    """A finished model folder, with the scores and calibration of its folds."""
 
     folder: Path
     clips: int
@@ -54,7 +54,7 @@ class FinalModel:
     strict: dict[str, Any]  # scores of the grouped folds
     calibration: Calibration
     seconds: float
-    evaluation: str = "strict"  # what the scores are; with --allow-seen they may be `seen in training (leaks)`
+    evaluation: str = "strict"  # or `seen in training (leaks)`, with --allow-seen
 
 
 def train(
@@ -77,18 +77,19 @@ def train(
     force: bool = False,
     progress: Progress | None = None,
 ) -> FinalModel:
-    """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
+    """Train one model on all clips of `maps`, calibrate its scores by grouped folds, and write its folder.
 
-    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` makes a model for
+    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` trains a model for
     `Recognizer.from_pretrained("models/mine")`.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
-    temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
-    are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
-    the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
-    folds and checkpoint lie in a hidden folder beside `out` until the model is complete. A model that is complete
-    already is given back as it is. People or clips who would calibrate a model that has seen them are refused, unless
-    `allow_seen`.
+    temperature is fitted on them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, the
+    model itself predicts those people, without folds. `start` is a model folder to start from, `note` a text for the
+    model card, and `half` stores the weights in half precision.
+
+    A second call resumes an interrupted training: folds and checkpoint are kept in a hidden folder next to `out` until
+    the model is complete. A complete model is returned unchanged. If the model has seen the people or clips that would
+    calibrate it, an error is raised unless `allow_seen`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import Recognizer, synthetic_maps
@@ -104,7 +105,7 @@ def train(
     if start is not None:
         changes.append(f"training.start={start if Path(start) == SHIPPED else resolved(Path(start))}")
     with ExitStack() as stack:
-        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)]
+        sources = [source for source in as_list(maps) + as_list(calibrate_on) if not isinstance(source, MapSet)]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
         complete = None if force else _request_of(out)
         if complete is None:
@@ -117,7 +118,7 @@ def train(
         if complete == request:
             _remove_states(out)
             warnings.warn(
-                f"{out} is complete already, from these maps and settings; --force trains it again",
+                f"{out} is already complete with these maps and settings; --force trains it again",
                 EpirWarning,
                 stacklevel=2,
             )
@@ -153,33 +154,33 @@ def _make_plan(
     changes: Sequence[str],
     folds: int,
     seed: int,
-) -> "_Plan":
-    """The settings of this training, resolved for its clips."""
+) -> "_TrainingPlan":
+    """Resolve the settings of this training for its clips."""
     if method.kind == "estimator":
         raise ConfigError(
-            f"{method.name!r} is an estimator, which has no weights to write into a model folder",
+            f"{method.name!r} is an estimator, which has no weights for a model folder",
             fix="train a network, for example --model epir",
         )
     chosen = resolve_settings(
         method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
     )
     recipe = replace(chosen.training, start=chosen.start)
-    return _Plan(replace(clips, learns_units=recipe.action_units > 0), others, chosen, recipe, folds, seed)
+    return _TrainingPlan(replace(clips, learns_units=recipe.action_units > 0), others, chosen, recipe, folds, seed)
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """What is trained, and who calibrates it."""
+class _TrainingPlan:
+    """The model, its training clips, and the people to calibrate on."""
 
     clips: EvaluationSet
-    others: EvaluationSet | None  # who calibrate; None: grouped folds
+    others: EvaluationSet | None  # people to calibrate on; None: grouped folds
     chosen: Resolved
-    recipe: TrainingSettings  # with the folder that it starts from
+    recipe: TrainingSettings  # with the folder it starts from
     folds: int
     seed: int
 
     def request(self) -> str:
-        """A digest of what is trained and who calibrates it, so that no other training is resumed."""
+        """Return a digest of the plan, so that no other training is resumed."""
         recipe, start = to_dict(self.recipe), self.recipe.start
         request = {
             "maps": [self.clips.maps, self.clips.digest, self.clips.protocol],
@@ -193,7 +194,7 @@ class _Plan:
         return digest(request)
 
     def train(self, checkpoint: Path, progress: Progress) -> tuple[Network, float]:
-        """The network trained on all clips, and the seconds it took."""
+        """Train the network on all clips; return it and the seconds it took."""
         began = time.perf_counter()
         clips = labelled_maps(self.clips.samples, self.clips.classes)
         seed = stream_seed(self.seed, "final model")
@@ -206,7 +207,7 @@ class _Plan:
         return network, time.perf_counter() - began
 
     def seen(self) -> Seen:
-        """Whom the finished weights have seen, themselves and through what they started from."""
+        """Return the record of the training people, including those of the initial weights."""
         clips, recipe = self.clips, self.recipe
         maps = read_maps(clips.samples)
         is_real = [clip.corpus != SYNTHETIC for clip in clips.clips]
@@ -223,14 +224,14 @@ class _Plan:
         return directly.after_start(read_seen(folder), name=Path(recipe.start).name, digest=weights_digest(folder))
 
     def notes(self, sets: Sequence[MapSet], held_out: HeldOut, leaks: Sequence[str]) -> dict[str, Any]:
-        """What the model folder says about itself."""
+        """Return the notes for `config.json`."""
         from epir import __version__
 
         clips, calibration, strict = self.clips, held_out.calibration, held_out.strict
-        recipes = [dict(each.meta.get("recipe", {})) for each in sets]
-        is_same = len({each.get("digest") for each in recipes}) == 1
+        recipes = [dict(mapset.meta.get("recipe", {})) for mapset in sets]
+        is_same = len({recipe.get("digest") for recipe in recipes}) == 1
         training = to_dict(self.recipe)
-        training["start"] = Path(training["start"]).name if training.get("start") else None  # no paths of this machine
+        training["start"] = Path(training["start"]).name if training.get("start") else None  # no local paths
         return {
             "recipe": recipes[0] if is_same else {"name": "mixed", "recipes": recipes},
             "temperature": calibration.temperature,
@@ -258,17 +259,17 @@ class _Plan:
 
 
 def _request_of(out: Path) -> str | None:
-    """What the model folder at `out` was asked for; `None` where there is none, or it does not say."""
+    """Return the request digest of the model folder at `out`, or None."""
     if not (out / "config.json").exists():
         return None
-    asked = read_config(out).notes.get(REQUEST)
-    return None if asked is None else str(asked)
+    request = read_config(out).notes.get(REQUEST)
+    return None if request is None else str(request)
 
 
 def _read_final(folder: Path, *, seconds: float) -> FinalModel:
-    """The complete model in a folder, by its notes."""
+    """Read a complete model from the notes of its folder."""
     notes = read_config(folder).notes
-    names = [each.name for each in fields(Calibration)]
+    names = [field.name for field in fields(Calibration)]
     return FinalModel(
         folder=folder,
         clips=notes["data"]["clips"],
@@ -281,7 +282,7 @@ def _read_final(folder: Path, *, seconds: float) -> FinalModel:
 
 
 def _remove_states(out: Path, *, complete: bool = False) -> None:
-    """Remove the states of this training and of others into the same folder; with `complete`, those older than it."""
+    """Remove the hidden folders of every training into `out`; with `complete`, only those older than the model."""
     for folder in out.parent.iterdir():
         if not folder.name.startswith(STATE.format(out.name)):
             continue
@@ -296,7 +297,7 @@ def _fold_count(clips: EvaluationSet, folds: int) -> int:
         raise ConfigError(f"--folds must be at least 2, not {folds}", fix="give --folds 5, as is usual")
     if people < 2:
         raise ProtocolError(
-            "calibration needs people that training has not seen, but all clips are of one person",
+            "calibration needs people outside the training set, but all clips are of one person",
             fix="give maps of two people or more",
         )
     return min(folds, people)

@@ -103,11 +103,11 @@ def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tupl
 def _nearest(one: np.ndarray, other: np.ndarray) -> tuple[float, str]:
     """The largest correlation of two maps over mirror images and shifts, and the mirror image and shift in words."""
     size = one.shape[-1]
-    window = standardised_windows(_window(one[None], (0, 0), ""))[0]
+    window = unit_vectors(_window(one[None], (0, 0), ""))[0]
     best, words = -1.0, ""
     for mirror in MIRRORS:
         for shift in _shifts(size, 1):
-            value = float(window @ standardised_windows(_window(other[None], shift, mirror))[0])
+            value = float(window @ unit_vectors(_window(other[None], shift, mirror))[0])
             if value > best + 1e-6:
                 where = f"shifted by {shift[0]}, {shift[1]} px" if any(shift) else ""
                 best, words = value, ", ".join(filter(None, [mirror and "mirrored", where]))
@@ -146,7 +146,7 @@ def _in_blocks(maps: np.ndarray, shift: tuple[int, int], mirror: str) -> np.ndar
     return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
 
 
-def standardised_windows(maps: np.ndarray) -> np.ndarray:
+def unit_vectors(maps: np.ndarray) -> np.ndarray:
     """Maps (n, C, W, W) as unit vectors (n, C * W * W), each channel with mean 0 and the same length.
 
     Their scalar products are correlations. A constant channel stays 0.
@@ -163,7 +163,7 @@ def _coarse(windows: np.ndarray) -> np.ndarray:
     """The windows at low resolution as unit vectors, (n, Q) float32."""
     count, channels, width, _ = windows.shape
     edges = np.linspace(0, width, min(CELLS, width) + 1).round().astype(int)
-    unit = standardised_windows(windows).reshape(count, channels, width, width)
+    unit = unit_vectors(windows).reshape(count, channels, width, width)
     cells = np.add.reduceat(np.add.reduceat(unit, edges[:-1], axis=2), edges[:-1], axis=3)
     return _unit(cells.reshape(count, -1))
 
@@ -187,7 +187,7 @@ def fingerprints(maps: np.ndarray, shift: tuple[int, int] = (0, 0), mirror: str 
     """
     prints = []
     for start in range(0, len(maps), BLOCK):
-        window = standardised_windows(_window(maps[start : start + BLOCK], shift, mirror))
+        window = unit_vectors(_window(maps[start : start + BLOCK], shift, mirror))
         sides = window @ _directions(window.shape[1]) > 0
         sides &= _varies(maps[start : start + BLOCK])[:, None]
         prints.append(np.packbits(sides, axis=1).view("<u8"))

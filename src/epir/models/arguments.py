@@ -1,12 +1,12 @@
-"""The arguments of a constructor as settings: `--set model.width=64` for any class, function or dataclass.
+"""Constructor arguments as settings: `--set model.width=64` works for any class, function or dataclass.
 
-A method needs nothing of epir for this. The types come from the annotations, or from the defaults where there are none;
-ranges from `Annotated` metadata that has `ge`, `gt`, `le` or `lt` (such as `Range`, or those of annotated_types).
+A method needs nothing from epir for this. Types come from annotations, or from defaults; ranges come from `Annotated`
+metadata with `ge`, `gt`, `le` or `lt` (`Range` here, or the annotated_types package).
 
     class MyNet(torch.nn.Module):
         def __init__(self, classes: int, map_size: int = 28, width: Annotated[int, Range(ge=1)] = 32): ...
 
-A constructor may also take one dataclass with these fields, which then checks itself.
+A constructor may also take one dataclass with these fields, which then validates itself.
 """
 
 import dataclasses
@@ -20,16 +20,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from epir.core.config import to_dict
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, EpirError
 from epir.models.settings import Normalisation
 
+Kind = Literal["network", "estimator"]
 CLASSES = ("classes", "num_classes", "n_classes")  # how constructors name the number of classes
 SIZES = ("map_size", "size", "image_size", "img_size")  # ... and the side of a map in pixels
 LEAST_CLASSES, MOST_CLASSES, MOST_PIXELS = 2, 10_000, 1024
 
 
 class Range(NamedTuple):
-    """The numbers that a setting may have: `Annotated[float, Range(ge=0, lt=1)]`."""
+    """The range of a setting: `Annotated[float, Range(ge=0, lt=1)]`."""
 
     ge: float | None = None
     le: float | None = None
@@ -43,17 +44,17 @@ Dropout = Annotated[float, Range(ge=0, lt=1)]
 
 
 class Signature(NamedTuple):
-    """How a method is called: what it calls the number of classes and the map size, and its own settings."""
+    """How to call a method: its settings, and its names for the number of classes and the map size."""
 
     fields: tuple[tuple[str, Any, Any], ...]  # name, type with its metadata, default or MISSING
     classes: str | None  # the argument's name
     map_size: str | None
-    size_hint: Any = int  # with the range of sizes that the method takes
-    record: type | None = None  # the dataclass that the constructor takes, if it takes one
+    size_hint: Any = int  # the annotation of the map size, with its range
+    record: type | None = None  # the dataclass that the constructor takes, if any
 
 
 def read_signature(method: Callable[..., Any], name: str) -> Signature:
-    """The settings of a class or factory, by its signature."""
+    """Read the settings of a class or factory from its signature."""
     parameters = _parameters(method, name)
     if len(parameters) == 1 and dataclasses.is_dataclass(kind := parameters[0][1]):
         hints = typing.get_type_hints(kind, include_extras=True)
@@ -96,7 +97,7 @@ def _parameters(method: Callable[..., Any], name: str) -> list[tuple[str, Any, A
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise ConfigError(
-                f"{name} takes {parameter.name!r} by position only", fix="let it be given by name: remove the slash"
+                f"{name} takes {parameter.name!r} by position only", fix="remove the slash, so that it takes it by name"
             )
         default = dataclasses.MISSING if parameter.default is parameter.empty else parameter.default
         kind = hints.get(parameter.name, Any if default is dataclasses.MISSING else type(default))
@@ -111,7 +112,7 @@ def _field_default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _is_setting(kind: Any) -> bool:
-    """Whether values of this type can stand in a TOML file and after `--set`."""
+    """Whether values of this type can be written in a TOML file and after `--set`."""
     origin, options = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _is_setting(options[0])
@@ -123,7 +124,7 @@ def _is_setting(kind: Any) -> bool:
 
 
 def settings_class(name: str, signature: Signature, *, normalise: Normalisation = "map") -> type:
-    """A frozen dataclass of these settings and of what every method has: name, map_size, classes and normalise."""
+    """Return a frozen dataclass with these settings and those of every method: name, map_size, classes, normalise."""
     fields: dict[str, tuple[Any, Any]] = {
         "name": (str, name),
         "map_size": (signature.size_hint, 28),
@@ -146,8 +147,9 @@ def settings_class(name: str, signature: Signature, *, normalise: Normalisation 
 
 
 def _about(hint: Any) -> str:
-    """What a setting does, if its annotation says: `Annotated[int, "channels of the first stage"]`."""
-    return next((each for each in get_args(hint)[1:] if get_origin(hint) is Annotated and isinstance(each, str)), "")
+    """Return the description in an annotation such as `Annotated[int, "channels of the first stage"]`, or ''."""
+    metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((text for text in metadata if isinstance(text, str)), "")
 
 
 def _check_settings(settings: Any) -> None:
@@ -159,7 +161,7 @@ def _check_settings(settings: Any) -> None:
         limit = f"{LEAST_CLASSES} or more" if settings.classes < LEAST_CLASSES else f"{MOST_CLASSES:,} or less"
         raise ConfigError(f"{name} cannot classify {settings.classes} classes", fix=f"set classes to {limit}")
     hints = typing.get_type_hints(type(settings), include_extras=True)
-    least = max([1, *(each.ge for each in get_args(hints["map_size"])[1:] if getattr(each, "ge", None))])
+    least = max([1, *(limit.ge for limit in get_args(hints["map_size"])[1:] if getattr(limit, "ge", None))])
     if not least <= settings.map_size <= MOST_PIXELS:
         limit = f"{least} px or more" if settings.map_size < least else f"{MOST_PIXELS} px or less"
         raise ConfigError(f"{name} cannot take {settings.map_size} px maps", fix=f"use maps of {limit}, for example 28")
@@ -169,7 +171,7 @@ def _check_settings(settings: Any) -> None:
             check_range(field.name, value, get_args(hints[field.name])[1:])
 
 
-LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {  # what a limit says, and its words
+LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {  # test, and words for the message
     "ge": (operator.ge, "{:g} or more"),
     "gt": (operator.gt, "more than {:g}"),
     "le": (operator.le, "{:g} or less"),
@@ -178,7 +180,7 @@ LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {  # what a limit
 
 
 def check_range(name: str, value: Any, limits: tuple[Any, ...]) -> None:
-    """Refuse a number outside the limits of its annotation, in one line that names them."""
+    """Raise an error that names the limits if a number, or one of a tuple, is outside them."""
     numbers = value if isinstance(value, tuple) else (value,)
     for limit in limits:
         bounds = [(*LIMITS[word], bound) for word in LIMITS if (bound := getattr(limit, word, None)) is not None]
@@ -187,8 +189,8 @@ def check_range(name: str, value: Any, limits: tuple[Any, ...]) -> None:
             raise ConfigError(f"{name} cannot be {value}", fix=f"use {words}")
 
 
-def call(method: Callable[..., Any], settings: Any, signature: Signature) -> Any:
-    """Call a class or factory with its settings, under the names of its own arguments."""
+def call_with_settings(method: Callable[..., Any], settings: Any, signature: Signature) -> Any:
+    """Call a class or factory with its settings, under its own argument names."""
     arguments = {word: getattr(settings, word) for word, _, _ in signature.fields}
     if signature.classes:
         arguments[signature.classes] = settings.classes
@@ -202,7 +204,7 @@ def call(method: Callable[..., Any], settings: Any, signature: Signature) -> Any
 
 
 def check_required(kind: type, values: Mapping[str, Any], name: str) -> None:
-    """Refuse to go on without the value of a setting that has no default."""
+    """Raise an error if a setting without a default has no value."""
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING and field.name not in values:
             raise ConfigError(
@@ -222,6 +224,48 @@ def _plain_class(words: tuple[str, ...]) -> type:
 
 
 def plain_settings(values: Mapping[str, Any]) -> Any:
-    """Settings whose method is not at hand: the values of a run or model folder as they were written."""
+    """Wrap the values of a run or model folder as settings when the method itself is not loaded."""
     frozen = {word: tuple(value) if isinstance(value, list) else value for word, value in values.items()}
     return _plain_class(tuple(frozen))(**frozen)
+
+
+# ------------------------------------------------------------------------------------------ network or estimator
+
+
+def trains_itself(candidate: Any) -> bool:
+    """Whether an object or class is an estimator: it has a method `fit`."""
+    return callable(getattr(candidate, "fit", None))
+
+
+def detect_kind(target: Any, signature: Signature, name: str) -> Kind:
+    """Return whether a class or factory builds a torch module or an estimator; raise an error for anything else."""
+    from torch import nn
+
+    is_class = inspect.isclass(target)
+    built = target
+    if not is_class:
+        required = {field: 1 for field, _, default in signature.fields if default is dataclasses.MISSING}
+        built = guarded(name, call_with_settings, target, settings_class(name, signature)(**required), signature)
+    if issubclass(built if is_class else type(built), nn.Module):
+        return "network"
+    if trains_itself(built):
+        return "estimator"
+    raise ConfigError(
+        f"{name} {'is' if is_class else f'returns a {type(built).__name__}, which is'} neither a torch module nor an "
+        "estimator",
+        fix="use a torch.nn.Module, or an object with fit(maps, labels) and predict_proba(maps)",
+    )
+
+
+def guarded(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the user's code; re-raise its exceptions as an error that names the method."""
+    try:
+        return function(*arguments)
+    except EpirError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        raise ConfigError(
+            f"{name} cannot be built: {type(error).__name__}: {lines[0] if lines else ''}",
+            fix="check its arguments (--set model.NAME=VALUE), or build it yourself to see the traceback",
+        ) from error

@@ -1,4 +1,4 @@
-"""The EPIR model in the order of the paper; its settings also make every rung of the ablation ladder.
+"""The EPIR model, in the order of the paper; its settings also build every rung of the ablation ladder.
 
 [EPIR]    the paper: tokenization Eq. 3-4, token integration Eq. 5-9, attention Eq. 10-12, blocks Eq. 13-16,
           token selection Eq. 17-20, head and loss Eq. 21-23
@@ -26,7 +26,7 @@ DIAGONALS = ((-1, 1), (-1, -1), (1, -1), (1, 1))  # right-up, left-up, left-down
 
 
 def with_shifted(maps: Tensor, pixels: int) -> Tensor:
-    """The maps and their copies shifted along the four diagonals, zero-filled: (B, 3, S, S) -> (B, 15, S, S)."""
+    """Stack the maps with copies shifted along the four diagonals, zero-filled: (B, 3, S, S) -> (B, 15, S, S)."""
     size = maps.shape[-1]
     padded = functional.pad(maps, (pixels,) * 4)  # (B, 3, S + 2 pixels, S + 2 pixels)
     copies = [maps]
@@ -37,13 +37,13 @@ def with_shifted(maps: Tensor, pixels: int) -> Tensor:
 
 
 def into_patches(maps: Tensor, patch: int) -> Tensor:
-    """Patches row by row, each flattened: (B, 3, S, S) -> (B, P, 3 * patch * patch)."""
+    """Cut maps into patches, row by row, and flatten each: (B, 3, S, S) -> (B, P, 3 * patch * patch)."""
     tiles = maps.unflatten(3, (-1, patch)).unflatten(2, (-1, patch))  # (B, 3, rows, patch, columns, patch)
     return tiles.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
 
 
 class PatchTokens(nn.Module):
-    """Patch tokens of a map; `shifted-dual` is the dual norm shifted tokenization of [EPIR] Eq. 3.
+    """Turns maps into patch tokens; `shifted-dual` is the dual norm shifted tokenization of [EPIR] Eq. 3.
 
     The shift is half a map (the literal reading of [EPIR]) or half a patch (as in [SPT]).
     """
@@ -59,7 +59,7 @@ class PatchTokens(nn.Module):
         self.second_norm = nn.LayerNorm(settings.width) if kind == "shifted-dual" else nn.Identity()
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Tokens (B, P, D) of maps (B, 3, S, S)."""
+        """Maps (B, 3, S, S) -> tokens (B, P, D)."""
         maps = with_shifted(maps, self.shift) if self.shift else maps
         patches = self.norm(into_patches(maps, self.patch))  # (B, P, 735)
         return self.second_norm(self.project(patches))
@@ -84,7 +84,7 @@ class Attention(nn.Module):
             self.register_buffer("temperature", scale, persistent=False)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mixed tokens (B, N, D); the weights (B, H, N, N), for selection; the mean keys (B, N, W), for merging."""
+        """Return mixed tokens (B, N, D), attention (B, H, N, N) for selection and mean keys (B, N, W) for merging."""
         q, k, v = self.to_qkv(tokens).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each (B, H, N, W)
         scores = q @ k.mT / self.temperature  # (B, H, N, N)
         if self.inter_token:
@@ -95,7 +95,7 @@ class Attention(nn.Module):
 
 
 def without_self(scores: Tensor) -> Tensor:
-    """The scores (B, H, N, N) with the diagonal at -inf: the mask of [EPIR] Eq. 11."""
+    """Set the diagonal of the scores (B, H, N, N) to -inf: the mask of [EPIR] Eq. 11."""
     itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
     return scores.masked_fill(itself, -math.inf)
 
@@ -104,16 +104,17 @@ def without_self(scores: Tensor) -> Tensor:
 
 
 class MergePlan(NamedTuple):
-    """Where each token goes and what share of the new token it is: tokens, provenance and rollout follow one plan."""
+    """Which tokens merge, and with what weights; tokens, provenance and rollout all follow one plan."""
 
-    into: Tensor  # (B, N) int64: the new place of each token
-    matrix: Tensor  # (B, M, N): tokens after = matrix @ tokens before; its rows sum to 1
+    into: Tensor  # (B, N) int64: the new index of each token
+    matrix: Tensor  # (B, M, N): new tokens = matrix @ old tokens; rows sum to 1
 
 
 def most_similar_pairs(keys: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The places (B, K), among all N tokens, of both tokens of the most similar pairs, by the cosine of their keys.
+    """Return the indices (B, K) of the first and of the second token of each most similar pair, by cosine of keys.
 
-    The patch tokens are split alternately into two halves; a pair has one of each, and a token is in one pair at most.
+    The patch tokens are split alternately into two halves. A pair takes one token from each half, and no token is in
+    two pairs.
     """
     unit = functional.normalize(keys, dim=-1)  # (B, N, W)
     similarity = unit[:, 1::2] @ unit[:, 2::2].mT  # (B, rows, columns)
@@ -126,30 +127,28 @@ def most_similar_pairs(keys: Tensor, count: int) -> tuple[Tensor, Tensor]:
         row, column = best // columns, best % columns
         first.append(2 * row + 1)
         second.append(2 * column + 2)
-        taken = (row_of == row).unsqueeze(2) | (column_of == column).unsqueeze(1)  # (B, rows, columns)
-        similarity = similarity.masked_fill(taken, -math.inf)
+        paired = (row_of == row).unsqueeze(2) | (column_of == column).unsqueeze(1)  # (B, rows, columns)
+        similarity = similarity.masked_fill(paired, -math.inf)
     return torch.cat(first, dim=1), torch.cat(second, dim=1)
 
 
 @torch.no_grad()
 def plan_merge(keys: Tensor, pairs: int, *, merged_first: bool = False) -> MergePlan:
-    """The plan that merges the `pairs` most similar pairs of tokens with these keys (B, N, W).
+    """Plan to merge the `pairs` most similar pairs of tokens, each into its mean, by their keys (B, N, W).
 
-    A merged token is the mean of its two tokens.
-
-    Departs from [EPIR] unless `merged_first`: Eq. 9 puts merged tokens first; here a merged token stands where its
-    first half stood, so that the alternate split goes on to compare neighbours. Attention does not depend on the order.
+    Departs from [EPIR] unless `merged_first`: Eq. 9 puts merged tokens first; here a merged token takes the position of
+    its first half, so that the next alternate split still compares neighbours. Attention ignores the order.
     """
     first, second = most_similar_pairs(keys, pairs)  # (B, K) each
     batch, tokens = keys.shape[:2]
     places = torch.arange(tokens, device=keys.device).expand(batch, -1)  # (B, N)
-    gone = torch.zeros_like(places).scatter(1, second, 1)
+    removed = torch.zeros_like(places).scatter(1, second, 1)
     if merged_first:  # class token, then merged tokens, then the others
-        others = 1 - gone.scatter(1, first, 1)
+        others = 1 - removed.scatter(1, first, 1)
         into = places[:, :pairs] + 1  # (B, K)
         into = (others.cumsum(1) - 1 + pairs * (places > 0)).scatter(1, first, into).scatter(1, second, into)
     else:
-        into = places - gone.cumsum(1)
+        into = places - removed.cumsum(1)
         into = into.scatter(1, second, into.gather(1, first))
     onehot = functional.one_hot(into, tokens - pairs).mT  # (B, M, N)
     return MergePlan(into, onehot.to(keys.dtype) / onehot.sum(dim=2, keepdim=True))
@@ -159,7 +158,7 @@ def plan_merge(keys: Tensor, pairs: int, *, merged_first: bool = False) -> Merge
 
 
 class BlockOutput(NamedTuple):
-    """The tokens that leave a block, and what selection needs to know of it."""
+    """The tokens after a block, and the attention and merges that token selection needs."""
 
     tokens: Tensor  # (B, M, D)
     attention: Tensor  # (B, H, N, N)
@@ -167,10 +166,10 @@ class BlockOutput(NamedTuple):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each after a norm and around a residual; tokens may merge in between.
+    """Pre-norm attention and feed-forward with residuals; tokens may merge in between.
 
-    Departs from [EPIR]: Eq. 13 prints no residual around the first extractor block's attention; read as a slip unless
-    `settings.first_residual` is off.
+    Departs from [EPIR]: Eq. 13 prints no residual around the attention of the first extractor block. We treat that as a
+    misprint unless `settings.first_residual` is off.
     """
 
     def __init__(self, settings: ModelSettings, *, pairs: int = 0, residual: bool = True) -> None:
@@ -200,10 +199,10 @@ class Block(nn.Module):
 
 
 def class_row(blocks: list[BlockOutput]) -> Tensor:
-    """How much the class token draws on each token that entered the first of these blocks, by head: (B, H, N).
+    """Return how much the class token attends to each token entering the first block, per head: (B, H, N).
 
-    With the merge matrices M the rollout reads A_12 ... A_7 (M_6 A_6) ... (M_1 A_1). Only its class row is used, so a
-    row is multiplied through from the left.
+    With the merge matrices M the rollout is A_12 ... A_7 (M_6 A_6) ... (M_1 A_1). Only the class row is needed, so we
+    multiply that row through from the left.
     """
     row = blocks[-1].attention[:, :, :1]  # (B, H, 1, N)
     for block in reversed(blocks[:-1]):
@@ -214,13 +213,13 @@ def class_row(blocks: list[BlockOutput]) -> Tensor:
 
 
 def provenance(holder: Tensor, tokens: int) -> Tensor:
-    """Which of the P patches each patch token holds, (B, N - 1, P) of 0 and 1, if `holder` (B, P) has token numbers."""
+    """Return which patches each patch token holds, (B, N - 1, P) of 0 and 1; `holder` (B, P) is each patch's token."""
     return functional.one_hot(holder - 1, tokens - 1).mT
 
 
 @dataclass(frozen=True)
 class TokenRecord:
-    """Merging, selection and rollout of a batch of maps, for pictures and tests.
+    """What was merged, selected and attended to in a batch of maps, for pictures and tests.
 
     Axes: T patch tokens at selection, T_l after integration block l
     """
@@ -229,10 +228,10 @@ class TokenRecord:
     provenance: Tensor  # (B, T, P) 0 or 1: which patches each token holds
     history: tuple[Tensor, ...]  # after each integration block: (B, T_l, P)
     selected: Tensor  # (B, H): the token that each head chose, an index into T
-    rollout: Tensor  # (B, H, P): how much the class token draws on each patch
+    rollout: Tensor  # (B, H, P): how much the class token attends to each patch
 
     def groups(self, clip: int) -> list[list[int]]:
-        """The patches that each token of one clip holds."""
+        """Return the patches that each token of one clip holds."""
         return [row.nonzero().flatten().tolist() for row in self.provenance[clip]]
 
 
@@ -253,9 +252,9 @@ class Epir(Network):
         self.positions = nn.Parameter(torch.empty(1, 1 + settings.patches, settings.width))
         self.dropout = nn.Dropout(settings.dropout)
         pairs = (*settings.pairs, *[0] * settings.extractor_blocks)
-        bare = None if settings.first_residual else settings.integration_blocks  # the block without a residual
+        no_residual = None if settings.first_residual else settings.integration_blocks  # index of that block
         self.blocks = nn.ModuleList(
-            [Block(settings, pairs=count, residual=number != bare) for number, count in enumerate(pairs)]
+            [Block(settings, pairs=count, residual=number != no_residual) for number, count in enumerate(pairs)]
         )
         self.last_block = Block(settings)
         self.head_norm = nn.LayerNorm(settings.width)
@@ -269,16 +268,16 @@ class Epir(Network):
         nn.init.trunc_normal_(self.positions, std=0.02)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S)."""
+        """Return the class token (B, D) after the last block, for normalised maps (B, 3, S, S)."""
         blocks, holders = self._run_blocks(maps)
         return self._finish(blocks[-1].tokens, self._select(blocks, holders[-1]) if self.settings.selection else None)
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
+        """Class tokens (B, D) -> logits (B, C): [EPIR] Eq. 21."""
         return self.head(self.head_norm(features))
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
-        """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
+        """Return the cross-entropy plus, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
             tokens = self.head_norm(features) if self.settings.contrastive_on == "normed" else features
@@ -287,7 +286,7 @@ class Epir(Network):
 
     @torch.no_grad()
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
-        """Logits (B, C), and what was merged, selected and attended to on the way."""
+        """Return logits (B, C), and a record of what was merged, selected and attended to."""
         self.check(maps)
         blocks, holders = self._run_blocks(self.normalise(maps))
         selected = self._select(blocks, holders[-1])
@@ -305,18 +304,18 @@ class Epir(Network):
         return self.forward_head(features), record
 
     def no_weight_decay(self) -> set[str]:
-        """Parameters that are no weight matrices, though they have several axes."""
+        """Name the parameters that have several axes but are not weight matrices."""
         names = {"class_token", "positions"}
         return names | {name for name, _ in self.named_parameters() if name.endswith("temperature")}
 
     def _tokens(self, maps: Tensor) -> Tensor:
-        """The class token and the patch tokens with their positions, (B, 1 + P, D)."""
+        """Return the class token and the patch tokens, with their positions added, (B, 1 + P, D)."""
         first, positions = self.positions[:, :1], self.positions[:, 1:]
         patches = self.patch_tokens(maps) + positions
         return torch.cat([(self.class_token + first).expand(patches.shape[0], -1, -1), patches], dim=1)
 
     def _run_blocks(self, maps: Tensor) -> tuple[list[BlockOutput], list[Tensor]]:
-        """What left each block before the last, and after each which token holds each patch, (B, P)."""
+        """Run all blocks but the last; return the output of each, and which token then holds each patch (B, P)."""
         tokens = self.dropout(self._tokens(maps))
         holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(tokens.shape[0], -1)  # (B, P)
         blocks, holders = [], []
@@ -330,10 +329,10 @@ class Epir(Network):
 
     @torch.no_grad()
     def _select(self, blocks: list[BlockOutput], holder: Tensor) -> Tensor:
-        """The best patch token of each head, (B, H): [EPIR] Eq. 17-20. It is not differentiated through.
+        """Return the best patch token of each head, (B, H): [EPIR] Eq. 17-20, without gradient.
 
-        A token's score is the sum of the rollout over the patches that it holds; with `rollout = "extractor"` it is
-        the class row of the extractor blocks alone, whose tokens agree.
+        A token scores the sum of the rollout over its patches. With `rollout = "extractor"` it scores the class row of
+        the extractor blocks alone, which merge nothing.
         """
         if self.settings.rollout == "extractor":
             scores = class_row(blocks[self.settings.integration_blocks :])[:, :, 1:]  # (B, H, T)
@@ -344,10 +343,10 @@ class Epir(Network):
         return scores.argmax(dim=2)
 
     def _finish(self, tokens: Tensor, selected: Tensor | None) -> Tensor:
-        """The class token (B, D) after the last block, which it enters with the selected tokens, or with all.
+        """Run the last block on the class token and the selected tokens (or all), and return the class token (B, D).
 
-        With `readout = "all"` the mean of all tokens that leave it: the last layer of [EPIR] Eq. 21 is linear, so it is
-        the mean of what it says of each.
+        With `readout = "all"`, return the mean of all its tokens: the classifier of [EPIR] Eq. 21 is linear, so this
+        equals the mean of its logits for each token.
         """
         if selected is not None:
             index = (selected + 1).unsqueeze(2).expand(-1, -1, tokens.shape[2])  # (B, H, D)

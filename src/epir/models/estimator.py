@@ -1,8 +1,8 @@
-"""Estimators: methods that train themselves, by scikit-learn's contract of `fit` and `predict_proba`.
+"""Estimators: methods that train themselves, with scikit-learn's `fit` and `predict_proba`.
 
-An estimator of scikit-learn sees every map as one row of numbers; any other object sees maps (n, 3, S, S). Where the
-signature of `fit` or `predict_proba` asks for `clips`, `groups` (the person of each clip) or `seed`, they are handed
-over. It is never given a held-out clip.
+A scikit-learn estimator sees each map as one row of numbers; any other object sees maps (n, 3, S, S). If `fit` or
+`predict_proba` has an argument `clips`, `groups` (the person of each clip) or `seed`, it is passed. `fit` never sees a
+held-out clip.
 
 Axes: n clips, S map size, C classes
 """
@@ -17,13 +17,13 @@ from scipy.special import softmax
 
 from epir.core.errors import ConfigError, ShapeError, TrainingError
 from epir.core.records import Clip
-from epir.models.trial import trains_itself
+from epir.models.arguments import trains_itself
 
 MOST_SEED = 2**32  # scikit-learn takes seeds of 32 bits
 
 
 class Estimator:
-    """One fresh, unfitted estimator with the classes of the protocol; scores have a column for each of them."""
+    """A fresh, unfitted copy of an estimator; its scores have one column per class of the protocol."""
 
     def __init__(self, estimator: Any, settings: Any) -> None:
         self.settings = settings
@@ -31,20 +31,20 @@ class Estimator:
         _check_contract(self.estimator, settings.name)
 
     def fit(self, maps: np.ndarray, labels: np.ndarray, *, seed: int = 0, clips: Sequence[Clip] = ()) -> None:
-        """Learn from the training clips: maps (n, 3, S, S) float32, labels (n,) whole numbers."""
+        """Train on maps (n, 3, S, S) float32 with labels (n,), the class numbers."""
         name = self.settings.name
         self._check(maps)
         labels = np.asarray(labels)
         if len(np.unique(labels)) < 2:
             raise TrainingError(
-                f"{name} was given clips of one class only", fix="train on clips of two classes or more"
+                f"{name} got training clips of one class only", fix="train on clips of two or more classes"
             )
         _set_seed(self.estimator, seed % MOST_SEED)
-        offered = {"clips": clips, "groups": [clip.person for clip in clips], "seed": seed % MOST_SEED}
-        _guarded(name, "fit", self.estimator.fit, self._rows(maps), labels, **_asked_for(self.estimator.fit, offered))
+        optional = {"clips": clips, "groups": [clip.person for clip in clips], "seed": seed % MOST_SEED}
+        _guarded(name, "fit", self.estimator.fit, self._rows(maps), labels, **_accepted(self.estimator.fit, optional))
 
     def predict(self, maps: np.ndarray, *, clips: Sequence[Clip] = ()) -> tuple[np.ndarray, np.ndarray]:
-        """The class (n,) of each map, and how much speaks for every class (n, C); one that `fit` never saw has 0."""
+        """Return the class (n,) of each map and its scores (n, C), which are 0 for classes that `fit` never saw."""
         self._check(maps)
         if not len(maps):
             return np.zeros(0, dtype=np.int64), np.zeros((0, self.settings.classes))
@@ -55,21 +55,21 @@ class Estimator:
         if classes.shape != (len(maps),):
             raise ShapeError(
                 f"{self.settings.name}: predict gave {classes.shape} for {len(maps)} maps",
-                fix="let it give one class per map",
+                fix="let it return one class per map",
             )
         return classes.astype(np.int64), scores
 
     def _scores(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
         name, rows = self.settings.name, self._rows(maps)
-        offered = {"clips": clips, "groups": [clip.person for clip in clips]}
+        optional = {"clips": clips, "groups": [clip.person for clip in clips]}
         if hasattr(self.estimator, "predict_proba"):
-            ask = self.estimator.predict_proba
-            answers = _guarded(name, "predict_proba", lambda: np.asarray(ask(rows, **_asked_for(ask, offered)), float))
-        else:  # a support vector machine, say: its decisions rank the classes as well
+            call = self.estimator.predict_proba
+            answers = _guarded(
+                name, "predict_proba", lambda: np.asarray(call(rows, **_accepted(call, optional)), float)
+            )
+        else:  # a support vector machine, for example
             answers = np.asarray(_guarded(name, "decision_function", self.estimator.decision_function, rows))
-            if answers.ndim == 1:  # of two classes there is one number, for the second
-                answers = np.stack([-answers, answers], axis=1)
-            answers = softmax(answers, axis=1)
+            answers = decision_scores(answers)
         columns = np.asarray(getattr(self.estimator, "classes_", np.arange(self.settings.classes))).astype(int)
         if answers.shape != (len(maps), len(columns)):
             raise ShapeError(
@@ -77,7 +77,7 @@ class Estimator:
                 fix="let predict_proba give one row per map and one column per class",
             )
         if not np.isfinite(answers).all():
-            raise TrainingError(f"{name} gave scores that are not numbers", fix="look at the settings of the method")
+            raise TrainingError(f"{name} gave scores that are not finite", fix="check the settings of the method")
         scores = np.zeros((len(maps), self.settings.classes))
         scores[:, columns] = answers
         return scores
@@ -96,8 +96,18 @@ class Estimator:
             raise ShapeError("a map holds NaN or infinity", fix="look at the frames of that clip, and prepare it again")
 
 
+def decision_scores(decisions: np.ndarray) -> np.ndarray:
+    """Turn the output of a `decision_function` into scores (n, C) that sum to 1.
+
+    With two classes scikit-learn gives a single number (n,), for the second class.
+    """
+    if decisions.ndim == 1:
+        decisions = np.stack([-decisions, decisions], axis=1)
+    return np.asarray(softmax(decisions, axis=1))
+
+
 def parameters(estimator: Any) -> dict[str, Any]:
-    """The parameters of a scikit-learn estimator that can be written as settings, those of its steps included."""
+    """Return the parameters of a scikit-learn estimator, its steps included, that can be written as settings."""
     if not hasattr(estimator, "get_params"):
         return {}
     values = estimator.get_params(deep=True)
@@ -141,19 +151,19 @@ def _check_contract(estimator: Any, name: str) -> None:
         )
 
 
-def _asked_for(function: Callable[..., Any], offered: dict[str, Any]) -> dict[str, Any]:
-    """Those of the offered arguments that the signature names."""
+def _accepted(function: Callable[..., Any], optional: dict[str, Any]) -> dict[str, Any]:
+    """Return the optional arguments that the function accepts."""
     names = inspect.signature(function).parameters
-    return {name: value for name, value in offered.items() if name in names}
+    return {name: value for name, value in optional.items() if name in names}
 
 
 def _guarded(name: str, verb: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call the user's code; what it raises for bad data becomes an error that names it."""
+    """Call the user's code; re-raise what it raises for bad data as an error that names the method."""
     try:
         return function(*arguments, **named)
     except (ValueError, TypeError) as error:
-        first = str(error).strip().splitlines()
+        lines = str(error).strip().splitlines()
         raise TrainingError(
-            f"{name}: {verb} failed: {first[0] if first else type(error).__name__}",
+            f"{name}: {verb} failed: {lines[0] if lines else type(error).__name__}",
             fix=f"call {verb} on some maps yourself to see the traceback",
         ) from error

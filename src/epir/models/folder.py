@@ -1,9 +1,9 @@
-"""Model folders, their only home: save, load, the shipped one, starting from one, the Hugging Face hub.
+"""Model folders: save, load, find the shipped one, start training from one, download from the Hugging Face hub.
 
-A folder holds config.json, model.safetensors and README.md, the Hugging Face layout, and whom the weights have seen
-(`epir.models.seen`). Nothing in it is ever executed: weights are read as safetensors only, settings are checked name by
-name. config.json carries digests of the weights, of that record and of itself, so that an edited folder is noticed;
-whoever changes it writes it with `write_config`.
+A folder holds config.json, model.safetensors and README.md, the Hugging Face layout, and a record of the training
+people (`epir.models.seen`). Nothing in it is ever executed: weights are read as safetensors only, and every setting is
+checked. config.json carries digests of the weights, of that record and of itself, so that edits are noticed; change it
+with `write_config` only.
 """
 
 import json
@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
@@ -36,26 +35,26 @@ if TYPE_CHECKING:
 FORMAT = "epir-model/2"
 WEIGHTS = "model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.pkl")
-HEAD = "head"  # what networks call the layer that knows the classes
-UNIT_HEAD = "unit_head."  # how the weights of the head for action units begin
-FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
+HEAD = "head"  # the classifier layer of a network
+UNIT_HEAD = "unit_head."  # prefix of the action-unit weights
+FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # weights also fit a model that differs in these
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/name
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What `config.json` says: the settings, the names of the classes, and whatever else was learnt about the model."""
+    """The content of `config.json`: settings, class names, and notes on training and calibration."""
 
     settings: Mapping[str, Any]
     labels: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # flow recipe, calibration, scores, ...
-    units: tuple[int, ...] = ()  # the action units that the model knows; none without a head for them
+    units: tuple[int, ...] = ()  # the action units of the unit head; empty without one
     weights: str = ""  # the digest of model.safetensors
-    source: Source | None = None  # where the code of the method must come from; None: epir has it
+    source: Source | None = None  # the code that the model needs; None: part of epir
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes; numbered where the folder does not name them."""
+        """The names of the classes, numbered if the folder has no names."""
         return self.labels or tuple(f"class {number}" for number in range(int(self.settings.get("classes", 0))))
 
     @property
@@ -65,20 +64,20 @@ class ModelConfig:
 
     @property
     def views(self) -> dict[str, Any]:
-        """Over which views of a map the answer of the model is the mean: the arguments `mirror` and `shift`."""
+        """The test-time copies to average over, as arguments of `predict_maps`."""
         return {"mirror": bool(self.notes.get("mirror", True)), "shift": int(self.notes.get("shift", 0))}
 
 
-# --------------------------------------------------------------------------------------------------------- where
+# ---------------------------------------------------------------------------------------------------------- find
 
 
 def shipped_folder() -> Path:
-    """The model folder that comes with the package."""
+    """Return the model folder that comes with the package."""
     return Path(str(files("epir"))) / "weights"
 
 
 def find_folder(name: str | Path | None = None) -> Path:
-    """The model folder `name`: the shipped one (`shipped`, or none named), one on disk, or `owner/name` on the hub."""
+    """Return the model folder `name`: the shipped one (`shipped` or None), a path, or `owner/name` on the hub."""
     if name is None or Path(name) == SHIPPED:
         if not (shipped_folder() / WEIGHTS).exists():
             raise CheckpointError(
@@ -91,7 +90,7 @@ def find_folder(name: str | Path | None = None) -> Path:
 
 
 def _download(name: str) -> Path:
-    """The model `owner/name` of the Hugging Face hub, from its cache where it was loaded before."""
+    """Download `owner/name` from the Hugging Face hub, or return the cached copy."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -121,10 +120,10 @@ def save_model(
     seen: Seen | None = None,
     force: bool = False,
 ) -> Path:
-    """Write a model folder in one step: settings, weights, a model card, and whom the weights have seen.
+    """Write a model folder atomically: settings, weights, model card, and the record of the training people.
 
-    `half` stores the weights in half precision. `seen` is whom the weights were trained on; a network that was loaded
-    and not trained since keeps its record.
+    `half` stores the weights in half precision. `seen` is the record of the training people; without it, a network that
+    was loaded and not trained since keeps its record.
     """
     config: dict[str, Any] = {
         "format": FORMAT,
@@ -150,19 +149,19 @@ def save_model(
 
 
 def write_config(folder: Path, values: Mapping[str, Any]) -> None:
-    """Write `config.json` with the digests of the record of whom the weights have seen, and of its own content."""
+    """Write `config.json` with digests of the record of training people and of its own content."""
     text = json.dumps(sealed({**values, "seen": record_digest(folder)}), indent=2)
     write_text(folder / "config.json", text + "\n")
 
 
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a config with a digest of themselves."""
+    """Return the values of a config with a digest of themselves added."""
     plain = json.loads(json.dumps({name: value for name, value in values.items() if name != "digest"}))
     return {**plain, "digest": digest(plain)}
 
 
 def check_sealed(values: Mapping[str, Any], where: Path) -> None:
-    """Raise an error if the values of a config were changed after they were sealed."""
+    """Raise an error if the values of a config changed after they were sealed."""
     if sealed(values)["digest"] != values.get("digest"):
         raise CheckpointError(
             f"{where} was changed after it was written",
@@ -171,7 +170,7 @@ def check_sealed(values: Mapping[str, Any], where: Path) -> None:
 
 
 def default_card(config: Mapping[str, Any]) -> str:
-    """A model card that says what is known without having seen the training."""
+    """Return a model card with the settings alone, for a model saved without training notes."""
     name = config["model"].get("name", "epir")
     labels = ", ".join(config["labels"]) or "not named"
     rows = "\n".join(f"| `{key}` | {value} |" for key, value in config["model"].items())
@@ -186,7 +185,7 @@ def default_card(config: Mapping[str, Any]) -> str:
 
 
 def read_config(folder: str | Path) -> ModelConfig:
-    """What a model folder says about itself."""
+    """Read and validate the `config.json` of a model folder."""
     folder = Path(folder)
     path = folder / "config.json"
     if not folder.is_dir():
@@ -200,7 +199,7 @@ def read_config(folder: str | Path) -> ModelConfig:
     version = config.get("format")
     if version != FORMAT:
         raise CheckpointError(
-            f"{path} has the format {version!r}, this version of epir reads {FORMAT!r}",
+            f"{path} has the format {version!r}, but this version of epir reads {FORMAT!r}",
             fix="install the version of epir that wrote it, or train again",
         )
     check_config(config, path)
@@ -209,7 +208,7 @@ def read_config(folder: str | Path) -> ModelConfig:
     check_sealed(config, path)
     if (folder / RECORD).exists() and record_digest(folder) != config.get("seen"):
         raise CheckpointError(
-            f"{RECORD} and {HASHES} in {folder} are not the record that config.json was written with",
+            f"{RECORD} and {HASHES} in {folder} do not match config.json",
             fix="copy the whole folder again, or train again",
         )
     return ModelConfig(
@@ -223,9 +222,12 @@ def read_config(folder: str | Path) -> ModelConfig:
 
 
 def read_settings(folder: str | Path) -> Any:
-    """The settings of the network in a model folder."""
+    """Read the settings of the network in a model folder."""
+    return _settings(read_config(folder), folder)
+
+
+def _settings(config: ModelConfig, folder: str | Path) -> Any:
     try:
-        config = read_config(folder)
         return settings_from_dict(config.settings, config.source)
     except ConfigError as error:
         raise CheckpointError(
@@ -235,16 +237,16 @@ def read_settings(folder: str | Path) -> Any:
 
 
 def load_network(folder: str | Path) -> "Network":
-    """The network in a model folder, ready to predict."""
+    """Load the network of a model folder, ready to predict."""
     from epir.models.network import Network
 
     config = read_config(folder)
     if config.source is None:
-        network = build(read_settings(folder))
+        network = build(_settings(config, folder))
     else:
         network = _build_named(config.source, config.settings, Path(folder))
     assert isinstance(network, Network), "estimators have no model folder"
-    weights = _read_weights(Path(folder))
+    weights = _read_weights(Path(folder), config)
     network.unit_head = _empty_unit_head(weights, config.units)
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS, config.source)
     network.load_state_dict(weights)
@@ -253,25 +255,25 @@ def load_network(folder: str | Path) -> "Network":
 
 
 def _build_named(source: Source, values: Mapping[str, Any], folder: Path) -> Any:
-    """The network of code that the user named; a setting that it has got since then has its default."""
+    """Build a network from the user's code; settings added to the code since then get their defaults."""
     method = method_for(source, folder)
     try:
         return method.build(method.with_settings(**values))
     except ConfigError as error:
         raise CheckpointError(
             f"{source.reference} cannot be built with the settings in {folder}: {error.problem}",
-            fix="restore the code that these weights were trained with",
+            fix="restore the code that trained these weights",
         ) from None
 
 
 def _empty_unit_head(weights: Mapping[str, Tensor], units: tuple[int, ...]) -> UnitHead | None:
-    """A head for action units of the size that the weights have; none where there are no weights for one."""
+    """Return a unit head of the size of these weights, or None if they include none."""
     width = weights.get(f"{UNIT_HEAD}norm.weight")
     return UnitHead(len(width), units) if units and width is not None else None
 
 
 def weights_digest(folder: Path) -> str:
-    """The digest of a model folder's weights; refuses what is no model folder."""
+    """Return the digest of a model folder's weights; raise an error if it is not a model folder."""
     read_config(folder)
     path = Path(folder) / WEIGHTS
     try:
@@ -281,20 +283,21 @@ def weights_digest(folder: Path) -> str:
     return file_digest(path)
 
 
-def _read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a model folder in float32."""
-    path, config = folder / WEIGHTS, read_config(folder)
+def _read_weights(folder: Path, config: ModelConfig) -> dict[str, Tensor]:
+    """Read the weights of a model folder as float32."""
+    path = folder / WEIGHTS
     try:
         check_regular(path, error=CheckpointError, fix=FIX)
         with utf8_name(path) as name:
             weights = load_file(name)
     except FileNotFoundError:
         raise _no_weights(path) from None
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:  # KeyError: a type torch has not
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:  # KeyError: a type unknown to torch
         raise CheckpointError(
-            f"{path} is not a whole safetensors file: {error}", fix="it may be cut short: copy it again, or train again"
+            f"{path} is not a complete safetensors file: {error}",
+            fix="it may be truncated: copy it again, or train again",
         ) from None
-    broken = next((name for name, each in weights.items() if not bool(each.to(torch.float32).isfinite().all())), None)
+    broken = next((name for name, tensor in weights.items() if not bool(tensor.float().isfinite().all())), None)
     if broken is not None:
         raise CheckpointError(
             f"{path}: the weights {broken!r} hold NaN or infinity",
@@ -302,10 +305,10 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
         )
     if config.weights != file_digest(path):
         raise CheckpointError(
-            f"{path} is not the file that config.json was written with",
+            f"{path} does not match config.json",
             fix="copy the whole folder again, or train again",
         )
-    return {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
 
 
 def _no_weights(path: Path) -> CheckpointError:
@@ -316,17 +319,17 @@ def _no_weights(path: Path) -> CheckpointError:
             fix="save it again with save_pretrained, which writes model.safetensors",
         )
     return CheckpointError(
-        f"{path.parent} has no {path.name}", fix="give a model folder, as epir train writes it, or train again"
+        f"{path.parent} has no {path.name}", fix="give a model folder written by epir train, or train again"
     )
 
 
 def _check_shapes(
-    wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path, source: Source | None = None
+    state: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path, source: Source | None = None
 ) -> None:
-    fix = "use the config.json and model.safetensors of one and the same model"
+    fix = "use the config.json and model.safetensors of the same model"
     if source is not None:
-        fix = f"restore {source.reference} as it was when these weights were trained"
-    for name, tensor in wanted.items():
+        fix = f"restore the version of {source.reference} that trained these weights"
+    for name, tensor in state.items():
         if name not in weights:
             raise CheckpointError(f"{path} lacks the weights {name!r}", fix=fix)
         if weights[name].shape != tensor.shape:
@@ -334,7 +337,7 @@ def _check_shapes(
                 f"{path}: {name!r} is {tuple(weights[name].shape)}, the model needs {tuple(tensor.shape)}", fix=fix
             )
     for name in weights:
-        if name not in wanted:
+        if name not in state:
             raise CheckpointError(f"{path} has weights {name!r} that the model does not know", fix=fix)
 
 
@@ -342,7 +345,7 @@ def _check_shapes(
 
 
 def can_start(settings: Any, folder: Path) -> bool:
-    """Whether a model of these settings can start from the weights of a model folder."""
+    """Whether a model with these settings can start from the weights of a model folder."""
     if not (folder / WEIGHTS).exists():
         return False
     mine, theirs = to_dict(settings), to_dict(read_settings(folder))
@@ -351,14 +354,14 @@ def can_start(settings: Any, folder: Path) -> bool:
 
 
 def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> bool:
-    """Copy the weights of a model folder into the model, and say whether the head was copied too.
+    """Copy the weights of a model folder into the model; return whether that includes the classifier head.
 
-    It is where it was trained for the same `classes`, in the same order; for others it keeps its random start. The
-    head for action units comes along where there is one.
+    The head is copied if it was trained for the same `classes` in the same order; otherwise the model keeps its random
+    head. The head for action units is copied if the folder has one.
     """
     folder = find_folder(start)
     path, config = folder / WEIGHTS, read_config(folder)
-    weights = _read_weights(folder)
+    weights = _read_weights(folder, config)
     model.unit_head = _empty_unit_head(weights, config.units)
     state = model.state_dict()
     mismatched_keys = sorted(state.keys() ^ weights.keys())
@@ -377,7 +380,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     for name, tensor in copied.items():
         if tensor.shape != state[name].shape:
             raise CheckpointError(
-                f"{path} does not fit: {name} is {tuple(tensor.shape)} there and {tuple(state[name].shape)} here",
+                f"{path} does not fit: its {name} is {tuple(tensor.shape)}, the model's is {tuple(state[name].shape)}",
                 fix="use the sizes of that model, for example its map size and width",
             )
     model.load_state_dict(state | {name: tensor.to(state[name].dtype) for name, tensor in copied.items()})
@@ -385,7 +388,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
 
 
 def _is_head(name: str, theirs: Tensor, mine: Tensor, classes_there: int, classes: int) -> bool:
-    """Whether these weights belong to the layer that knows the classes, by name or, in a user's module, by size."""
+    """Whether these weights belong to the classifier, by name or, in a user's module, by size."""
     if name.removeprefix("module.").split(".")[0] == HEAD:
         return True
     sizes = (theirs.shape[:1], mine.shape[:1])
@@ -393,13 +396,14 @@ def _is_head(name: str, theirs: Tensor, mine: Tensor, classes_there: int, classe
 
 
 def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
-    """Refuse weights that were trained for other classes or another size of map."""
-    config, settings = read_config(folder), read_settings(folder)
+    """Raise an error if the weights were trained for other classes or another map size."""
+    config = read_config(folder)
+    settings = _settings(config, folder)
     if not _same_classes(config, classes):
         theirs = ", ".join(config.labels) or f"{settings.classes} classes"
         raise CheckpointError(
             f"the weights in {folder} classify {theirs}, but the protocol has {', '.join(classes)}",
-            fix="choose the protocol that they were trained for, or other weights",
+            fix="choose the protocol they were trained for, or other weights",
         )
     if settings.map_size != map_size:
         raise CheckpointError(
@@ -409,5 +413,5 @@ def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
 
 
 def _same_classes(config: ModelConfig, classes: Sequence[str]) -> bool:
-    """Whether a model folder's head is for these classes, by their number alone where it does not name its own."""
+    """Whether a model folder's head is for these classes, by number alone if the folder has no class names."""
     return config.labels == tuple(classes) if config.labels else config.settings.get("classes") == len(classes)

@@ -1,4 +1,4 @@
-"""What every learned model has in common: maps in, logits out, its own loss, and input normalisation.
+"""The base class of all networks: maps in, logits out, a loss, and input normalisation.
 
 Axes: B clips, S map size, F features, C classes
 """
@@ -26,7 +26,7 @@ SMALLEST_DEVIATION = 1e-6  # a channel that does not vary stays at zero
 
 
 class Network(nn.Module):
-    """A model that classifies maps; children give `forward_features` and `forward_head`.
+    """A network that classifies maps; subclasses implement `forward_features` and `forward_head`.
 
     `settings` is a frozen dataclass with at least `name`, `map_size`, `classes` and `normalise`. Training with
     annotated action units adds a `unit_head` on the same features.
@@ -38,24 +38,24 @@ class Network(nn.Module):
         super().__init__()
         self.settings = settings
         self.unit_head = None
-        self.seen: Seen | None = None  # whom the weights were trained on, where that is known
-        self.source: Source | None = None  # where the code comes from, unless it is epir's
+        self.seen: Seen | None = None  # the people and maps the weights were trained on, if known
+        self.source: Source | None = None  # where the code comes from; None for epir's own
         self.normalise = InputNormalisation(settings.normalise)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of normalised maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> features (B, F)."""
         raise NotImplementedError
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, F)."""
+        """Features (B, F) -> logits (B, C)."""
         raise NotImplementedError
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Logits (B, C) of maps (B, 3, S, S)."""
+        """Maps (B, 3, S, S) -> logits (B, C)."""
         return self.forward_head(self._features(maps))
 
     def forward_with_units(self, maps: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (B, C) of maps (B, 3, S, S), and those of their action units (B, 2, U); it needs a `unit_head`."""
+        """Maps (B, 3, S, S) -> logits (B, C) of classes and (B, 2, U) of action units; needs a `unit_head`."""
         assert self.unit_head is not None, "a network without a head for action units"
         features = self._features(maps)
         return self.forward_head(features), self.unit_head(features)
@@ -69,9 +69,9 @@ class Network(nn.Module):
         weights: Tensor | None = None,
         auxiliary: AuxiliaryLoss | None = None,
     ) -> Tensor:
-        """What training minimises, for maps (B, 3, S, S) of these classes (B,), or of these probabilities (B, C).
+        """Return the training loss of maps (B, 3, S, S), given their classes (B,) or probabilities (B, C).
 
-        Given probabilities, as in distillation, it is the cross-entropy with them, and neither smoothed nor weighted.
+        Probabilities, as in distillation, give their plain cross-entropy, without smoothing or class weights.
         """
         features = self._features(maps)
         if labels.is_floating_point():
@@ -81,20 +81,20 @@ class Network(nn.Module):
         return loss if auxiliary is None else loss + auxiliary(features)
 
     def _features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of maps (B, 3, S, S) as they come."""
+        """Check and normalise maps (B, 3, S, S), and return their features (B, F)."""
         self.check(maps)
         return self.forward_features(self.normalise(maps))
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
-        """Cross-entropy, unless the method's paper has more, of features (B, F)."""
+        """Return the cross-entropy of features (B, F); networks whose paper has another loss override this."""
         return functional.cross_entropy(self.forward_head(features), labels, weight=weights, label_smoothing=smoothing)
 
     def no_weight_decay(self) -> set[str]:
-        """Names of parameters with two axes or more that weight decay must leave alone."""
+        """Name the parameters with two or more axes that weight decay must leave alone."""
         return set()
 
     def check(self, maps: Tensor) -> None:
-        """Refuse maps that this model was not built for; left out of exported graphs."""
+        """Raise an error for maps that this model was not built for; exported graphs skip this."""
         size = self.settings.map_size
         if maps.ndim != 4 or maps.shape[1] != 3:
             raise ShapeError(
@@ -117,13 +117,13 @@ class Network(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: str | Path | None = None) -> Self:
-        """The model of a model folder or of `owner/name` on the hub, ready to predict; the shipped one by default."""
+        """Load a model folder or `owner/name` from the hub, ready to predict; the shipped model by default."""
         home = model_folder.find_folder(folder)
         network = model_folder.load_network(home)
         if not isinstance(network, cls):
             kind = type(network).__name__
             raise CheckpointError(
-                f"{home} holds a model of the kind {kind}, not {cls.__name__}", fix=f"use {kind}.from_pretrained"
+                f"{home} holds a model of class {kind}, not {cls.__name__}", fix=f"use {kind}.from_pretrained"
             )
         return network
 
@@ -139,27 +139,27 @@ class Network(nn.Module):
 
 
 class WithFeatures(nn.Module):
-    """A plain module in two steps, so that a head for action units can share its features."""
+    """A plain module split into features and head, so that a head for action units can share the features."""
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> features (B, F)."""
         raise NotImplementedError
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, F), by the module's `head`."""
+        """Features (B, F) -> logits (B, C), with the module's `head`."""
         logits: Tensor = self.head(features)  # type: ignore[operator]
         return logits
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Logits (B, C) of maps (B, 3, S, S)."""
+        """Maps (B, 3, S, S) -> logits (B, C)."""
         return self.forward_head(self.forward_features(maps))
 
 
 class ModuleNetwork(Network):
-    """A plain torch module as a `Network`: anybody's, or a baseline; what it does not have, it does without.
+    """Wraps a plain torch module, the user's or a baseline, as a `Network`.
 
-    Without `forward_features` its logits count as its features. `loss(maps, labels)`, `explain(maps)` and
-    `no_weight_decay()` are used where the module has them.
+    Without `forward_features`, its logits count as its features. If the module has `loss(maps, labels)`,
+    `explain(maps)` or `no_weight_decay()`, they are used.
     """
 
     def __init__(self, settings: Any, module: nn.Module) -> None:
@@ -170,50 +170,50 @@ class ModuleNetwork(Network):
 
     @property
     def has_features(self) -> bool:
-        """Whether the module says what its last layer looks at, which action units need."""
+        """Whether the module exposes the features before its last layer, which action units need."""
         return hasattr(self.module, "forward_features") and hasattr(self.module, "forward_head")
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of normalised maps (B, 3, S, S), or the logits of a module that shows none."""
-        answer: Tensor = self.module.forward_features(maps) if self.has_features else self.module(maps)  # type: ignore[operator]
-        return answer
+        """Normalised maps (B, 3, S, S) -> features (B, F), or logits if the module exposes no features."""
+        features: Tensor = self.module.forward_features(maps) if self.has_features else self.module(maps)  # type: ignore[operator]
+        return features
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, F)."""
-        answer: Tensor = self.module.forward_head(features) if self.has_features else features  # type: ignore[operator]
-        return answer
+        """Features (B, F) -> logits (B, C)."""
+        logits: Tensor = self.module.forward_head(features) if self.has_features else features  # type: ignore[operator]
+        return logits
 
     def loss(self, maps: Tensor, labels: Tensor, *, auxiliary: AuxiliaryLoss | None = None, **options: Any) -> Tensor:
-        """The module's `loss(maps, labels)` where it has one; it may ask for `smoothing` and `weights` by name."""
+        """Use the module's `loss(maps, labels)` if it has one; it may also take `smoothing` and `weights` by name."""
         if not hasattr(self.module, "loss") or labels.is_floating_point():
             return super().loss(maps, labels, auxiliary=auxiliary, **options)
         self.check(maps)
         normalised = self.normalise(maps)
-        asked = inspect.signature(self.module.loss).parameters  # type: ignore[arg-type]
-        offered = {"smoothing": 0.0, "weights": None, **options}
-        named = {name: value for name, value in offered.items() if name in asked}
-        loss: Tensor = self.module.loss(normalised, labels, **named)  # type: ignore[operator]
+        parameters = inspect.signature(self.module.loss).parameters  # type: ignore[arg-type]
+        optional = {"smoothing": 0.0, "weights": None, **options}
+        accepted = {name: value for name, value in optional.items() if name in parameters}
+        loss: Tensor = self.module.loss(normalised, labels, **accepted)  # type: ignore[operator]
         return loss if auxiliary is None else loss + auxiliary(self.forward_features(normalised))
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
-        """The module's own, or cross-entropy."""
+        """Use the module's loss if it has one, else cross-entropy."""
         if hasattr(self.module, "loss_of_features"):
             loss: Tensor = self.module.loss_of_features(features, labels, smoothing, weights)  # type: ignore[operator]
             return loss
         return super().loss_of_features(features, labels, smoothing, weights)
 
     def no_weight_decay(self) -> set[str]:
-        """Those of the module, by their full names."""
+        """Name the module's parameters by their full names."""
         names = self.module.no_weight_decay() if hasattr(self.module, "no_weight_decay") else ()  # type: ignore[operator]
         return {f"module.{name}" for name in names}
 
 
 class InputNormalisation(nn.Module):
-    """Shift and scale of each channel of a map.
+    """Shifts and scales each channel of a map.
 
-    `map`: each channel of each map to zero mean and unit deviation, so that raw flow and maps stretched to
-    0..1 are the same to the network. `squash`: the same, then its hyperbolic tangent, and the same again: a few strong
-    pixels (lids, edges, faults of the flow) do not make everything else small. `none`: as it is.
+    `map`: standardise each channel of each map, so that raw flow and maps stretched to 0..1 look the same to the
+    network. `squash`: standardise, take the hyperbolic tangent and standardise again, so that a few strong pixels
+    (lids, edges, flow errors) do not shrink everything else. `none`: leave the map unchanged.
     """
 
     def __init__(self, mode: Normalisation) -> None:
@@ -221,19 +221,19 @@ class InputNormalisation(nn.Module):
         self.mode = mode
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Normalised maps of the same shape, (B, 3, S, S)."""
+        """Return normalised maps of the same shape, (B, 3, S, S)."""
         if self.mode == "none":
             return maps
         maps = standardised(maps)
         return standardised(maps.tanh()) if self.mode == "squash" else maps
 
     def extra_repr(self) -> str:
-        """The mode, for printing a model."""
+        """Show the mode when the model is printed."""
         return self.mode
 
 
 def standardised(maps: Tensor) -> Tensor:
-    """Each channel of each map with mean 0 and deviation 1, (..., 3, S, S)."""
+    """Scale each channel of each map (..., 3, S, S) to mean 0 and standard deviation 1."""
     centred = maps - maps.mean(dim=(-2, -1), keepdim=True)
     length = torch.linalg.vector_norm(centred, dim=(-2, -1), keepdim=True)  # (..., 3, 1, 1): S times the deviation
     return centred / (length / maps.shape[-1]).clamp(min=SMALLEST_DEVIATION)

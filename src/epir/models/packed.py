@@ -1,4 +1,4 @@
-"""What travels to other processes and machines: the files of a model folder or ONNX file, and methods of the user's."""
+"""Models and the user's methods, packed to be sent to other processes and machines."""
 
 import atexit
 import hashlib
@@ -15,21 +15,21 @@ from epir.models.folder import WEIGHTS, find_folder
 from epir.models.registry import Method, method_of
 from epir.models.seen import HASHES, RECORD
 
-FILES = ("config.json", WEIGHTS, RECORD, HASHES, "model.onnx")  # those that are there
+FILES = ("config.json", WEIGHTS, RECORD, HASHES, "model.onnx")  # sent if they exist
 KEPT = 2  # unpacked models that a process keeps
 
 
 @dataclass(frozen=True)
 class PackedModel:
-    """The content of a model folder or file; equal models have the same digest."""
+    """The content of a model folder or ONNX file; equal models have the same digest."""
 
     name: str
-    files: tuple[tuple[str, bytes], ...]  # one without a folder is the model itself
+    files: tuple[tuple[str, bytes], ...]  # name and content
     is_folder: bool
     digest: str
 
     def unpack(self) -> Path:
-        """The model as a folder or file of this machine, written once by each process and removed when it ends."""
+        """Write the model to disk, once per process, and return its path; it is removed when the process ends."""
         return _unpacked(self)
 
     def __hash__(self) -> int:
@@ -41,20 +41,20 @@ class PackedModel:
 
 @dataclass(frozen=True)
 class PackedMethod:
-    """A method of the user's, pickled with its source: a worker or node need not see the file, nor have the module.
+    """The user's method, pickled with its source: a worker or node needs neither the file nor the module.
 
-    It is made and read within one evaluation and never stored.
+    It is created and read within one evaluation and never stored.
     """
 
     content: bytes
 
     def unpack(self) -> Method:
-        """The method, built anew once per process."""
+        """Return the method, loaded once per process."""
         return _unpacked_method(self)
 
 
 def pack_method(method: Method) -> PackedMethod | None:
-    """A method that is not epir's, ready to be sent; what comes with an installed package is sent by its name."""
+    """Pack a method that is not part of epir; one from an installed package is sent by name."""
     if method.source is None:
         return None
     import cloudpickle
@@ -88,7 +88,7 @@ def _unpacked_method(packed: PackedMethod) -> Method:
 
 
 def pack_model(model: str | Path | None) -> PackedModel:
-    """The model folder, the ONNX file or (without a name) the shipped weights, ready to be sent."""
+    """Pack a model folder, an ONNX file or (None) the shipped weights."""
     place = find_folder(model)
     paths = [place] if place.is_file() else [place / name for name in FILES if (place / name).is_file()]
     if not paths:

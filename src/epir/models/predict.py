@@ -1,6 +1,6 @@
-"""Maps -> probabilities, for torch and ONNX, folds and videos: test-time copies, their mean, temperature, action units.
+"""Maps -> probabilities, with torch or ONNX: test-time copies, temperature, action units, and what tokens show.
 
-The answer for a map is the mean over its `views`: copies that are moved by a pixel or mirrored.
+The scores of a map are the mean over its `views`: copies that are shifted by a pixel or mirrored.
 
 Axes: n maps, B maps of a batch, S map size, C classes, U action units, V views of a map
 """
@@ -16,37 +16,36 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from epir.core.errors import CheckpointError, ConfigError, MissingExtra, TrainingError
+from epir.core.errors import CheckpointError, ConfigError, MissingExtra, RunError, TrainingError
 from epir.models.folder import ModelConfig, check_sealed, load_network, read_config
 from epir.models.network import Network
 from epir.models.schema import check_config
-from epir.models.tokens import token_records
 from epir.models.units import over_views
 
 PREDICTION_BATCH = 256
-SMALLEST = 1e-7  # a score is never quite 0
+SMALLEST = 1e-7  # lower limit of a score, so that its logarithm is finite
 
 Run = Callable[[Tensor], tuple[Tensor, Tensor | None]]  # maps -> logits (B, C), and those of action units (B, 2, U)
-SCORES = "scores"  # the output of an ONNX file that needs nothing but ONNX Runtime
-METADATA = "epir"  # under this name an ONNX file carries the model's config
+SCORES = "scores"  # the ONNX output that needs nothing but ONNX Runtime
+METADATA = "epir"  # the metadata key of the model's config in an ONNX file
 
 
 @dataclass(frozen=True, eq=False)
 class MapPredictions:
-    """What a model says about maps."""
+    """Scores and action units of n maps."""
 
-    scores: np.ndarray  # (n, C): probabilities, not calibrated
-    units: np.ndarray | None = None  # (n, 3, U): logits of present, left and right; None without a head for them
+    scores: np.ndarray  # (n, C): uncalibrated probabilities
+    units: np.ndarray | None = None  # (n, 3, U): logits of present, left and right; None without a unit head
 
 
 @torch.no_grad()
 def predict_maps(
     model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, shift: int = 0, units: bool = True
 ) -> MapPredictions:
-    """Probabilities and action units of maps (n, 3, S, S) by a network, the mean over the `views` of each.
+    """Predict probabilities and action units of maps (n, 3, S, S), averaged over the `views` of each map.
 
-    For a network: `predict_maps(create_model("epir", pretrained=True), maps.maps).scores`. A video goes to
-    `epir.predict`. `units=False` leaves out the action units, which need the mirror images in any case.
+    For example, `predict_maps(create_model("epir", pretrained=True), maps.maps).scores`. For a video use
+    `epir.predict`. `units=False` skips the action units, which always need the mirror images.
 
     >>> from epir import create_model
     >>> predict_maps(create_model("ststnet"), np.zeros((2, 3, 28, 28), np.float32)).scores.shape
@@ -69,25 +68,25 @@ def predict_maps(
 def mean_over_views(
     run: Run, maps: Tensor | np.ndarray, sizes: tuple[int, int], *, mirror: bool, shift: int
 ) -> MapPredictions:
-    """The predictions of maps (n, 3, S, S) by whatever runs the model; `sizes` are the numbers of classes and units."""
+    """Predict maps (n, 3, S, S) with the function `run`; `sizes` are the numbers of classes and action units."""
     classes, units = sizes
     tensor = maps if isinstance(maps, Tensor) else torch.from_numpy(np.array(maps, dtype=np.float32))
     scores, unit_logits = [np.zeros((0, classes), np.float32)], [np.zeros((0, 3, units), np.float32)]
     for batch in tensor.split(PREDICTION_BATCH) if len(tensor) else ():
-        copies = views(batch, mirror=mirror or units > 0, shift=shift)  # the sides need the mirror in any case
+        copies = views(batch, mirror=mirror or units > 0, shift=shift)  # the right side is read from the mirror image
         logits, sides = run(torch.cat(copies))  # (VB, C), (VB, 2, U)
-        answers = logits.softmax(-1).unflatten(0, (len(copies), -1))  # (V, B, C)
-        counted = answers if mirror or not units else answers[: len(copies) // 2]
-        scores.append(counted.mean(0).numpy())
+        by_view = logits.softmax(-1).unflatten(0, (len(copies), -1))  # (V, B, C)
+        averaged = by_view if mirror or not units else by_view[: len(copies) // 2]
+        scores.append(averaged.mean(0).numpy())
         if sides is not None:
             unit_logits.append(over_views(sides.unflatten(0, (len(copies), -1)).numpy()))
     return MapPredictions(check_finite(np.concatenate(scores)), np.concatenate(unit_logits) if units else None)
 
 
 def views(maps: Tensor, *, mirror: bool, shift: int) -> list[Tensor]:
-    """The test-time copies of maps (B, 3, S, S); mirror images come last.
+    """Return the test-time copies of maps (B, 3, S, S), mirror images last.
 
-    `shift` adds copies moved by so many pixels right, left, down and up; `mirror` adds the mirror image of each.
+    `shift` adds copies moved by that many pixels right, left, down and up; `mirror` adds the mirror image of each.
     """
     places = torch.arange(maps.shape[-1], device=maps.device)
     last = maps.shape[-1] - 1
@@ -95,14 +94,14 @@ def views(maps: Tensor, *, mirror: bool, shift: int) -> list[Tensor]:
     for down, right in [(0, shift), (0, -shift), (shift, 0), (-shift, 0)] * bool(shift):
         rows, columns = (places - down).clamp(0, last), (places - right).clamp(0, last)
         moved.append(maps.index_select(-2, rows).index_select(-1, columns))
-    return moved + [mirrored(each) for each in moved] * mirror
+    return moved + [mirrored(copy) for copy in moved] * mirror
 
 
 def mirrored(maps: Tensor) -> Tensor:
-    """The maps (..., 3, S, S) of the same faces in a mirror: left and right change places, and u its sign.
+    """Mirror maps (..., 3, S, S): left and right swap, and u changes sign.
 
-    In a map that was stretched to 0..1 the sign is hidden in the stretching: the mirror image of u is then 1 - u. So u
-    is reflected about 0 where it has a sign, and about the middle of its range where it has none; both are exact.
+    In a map stretched to 0..1 the mirror image of u is 1 - u. So u is reflected about 0 if it has negative values, else
+    about the middle of its range; both are exact.
     """
     flipped = maps.flip(-1)
     u = flipped[..., :1, :, :]  # (..., 1, S, S)
@@ -111,18 +110,18 @@ def mirrored(maps: Tensor) -> Tensor:
 
 
 def with_temperature(scores: np.ndarray, temperature: float, highest: float = 1.0) -> np.ndarray:
-    """Scores (n, C) softened (above 1) or sharpened (below 1), none above `highest`; each row still sums to 1."""
+    """Soften (above 1) or sharpen (below 1) scores (n, C), and cap them at `highest`; each row still sums to 1."""
     softened = softmax(np.log(np.maximum(scores, SMALLEST)) / temperature, axis=-1)
     if highest >= 1:
         return softened
-    is_best = np.arange(softened.shape[-1]) == softened.argmax(axis=-1)[:, None]  # (n, C): one of each row
-    others = np.where(is_best, 0.0, softened + np.finfo(float).tiny)  # of a row they share what is left
+    is_best = np.arange(softened.shape[-1]) == softened.argmax(axis=-1)[:, None]  # (n, C): one per row
+    others = np.where(is_best, 0.0, softened + np.finfo(float).tiny)  # share the rest of the row
     lowered = np.where(is_best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
     return np.where(softened.max(axis=-1, keepdims=True) > highest, lowered, softened)
 
 
 def tensor_with_temperature(scores: Tensor, temperature: float, highest: float) -> Tensor:
-    """`with_temperature` as operations that a graph can hold."""
+    """Apply `with_temperature` in torch, for an exported graph."""
     softened = (scores.clamp(min=SMALLEST).log() / temperature).softmax(-1)
     if highest >= 1:
         return softened
@@ -133,17 +132,17 @@ def tensor_with_temperature(scores: Tensor, temperature: float, highest: float) 
 
 
 def check_finite(scores: np.ndarray) -> np.ndarray:
-    """The scores; an error where one is not a number, since the largest of such scores is always class 0."""
+    """Return the scores, or raise an error if one is NaN or infinite: their argmax would always be class 0."""
     if not np.isfinite(scores).all():
         raise TrainingError(
-            "the model gives scores that are not numbers",
+            "the model gives scores that are not finite",
             fix="its training diverged: train again with a lower rate (--set training.lr=...)",
         )
     return scores
 
 
 def find_device(name: str) -> torch.device:
-    """The device called `name`; `auto` is a GPU where there is one."""
+    """Return the device `name`; `auto` is a GPU if the machine has one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -152,49 +151,122 @@ def find_device(name: str) -> torch.device:
         raise ConfigError(f"there is no device {name!r} here", fix="use --set training.device=cpu, or auto") from None
 
 
+# ------------------------------------------------------------------------------------------------------- tokens
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The merged groups, the selected tokens and the attention of one map."""
+
+    groups: tuple[tuple[int, ...], ...]  # the patches that each token holds
+    selected: tuple[int, ...]  # per head: an index into `groups`
+    rollout: tuple[tuple[float, ...], ...]  # per head: attention on each patch
+
+    @property
+    def patches(self) -> int:
+        """The number of patches of the map."""
+        return sum(map(len, self.groups))
+
+    @property
+    def grid(self) -> int:
+        """Patches per side."""
+        return round(self.patches**0.5)
+
+    @property
+    def merged(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens that hold more than one patch."""
+        return tuple(group for group in self.groups if len(group) > 1)
+
+    @property
+    def rate(self) -> float:
+        """The share of the patch tokens that integration removed."""
+        return 1 - len(self.groups) / self.patches
+
+    @property
+    def attention(self) -> tuple[float, ...]:
+        """Attention on each patch, averaged over the heads."""
+        return tuple(sum(weights) / len(weights) for weights in zip(*self.rollout, strict=True))
+
+
+def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
+    """Return the tokens of each map (n, 3, S, S) as JSON values; an empty list if the model has no `explain`."""
+    if not hasattr(model, "explain"):
+        return []
+    device = next(model.parameters()).device
+    _, record = model.explain(torch.from_numpy(np.array(maps, dtype=np.float32)).to(device))
+    rollout = np.round(record.rollout.cpu().numpy().astype(float), 4)
+    return [
+        {
+            "groups": record.groups(number),
+            "selected": record.selected[number].tolist(),
+            "rollout": rollout[number].tolist(),
+        }
+        for number in range(len(maps))
+    ]
+
+
+def read_tokens(record: Any, where: str) -> Tokens:
+    """Read one record of `token_records`; `where` names the file for the error."""
+    try:
+        tokens = Tokens(
+            groups=tuple(tuple(map(int, group)) for group in record["groups"]),
+            selected=tuple(map(int, record["selected"])),
+            rollout=tuple(tuple(map(float, head)) for head in record["rollout"]),
+        )
+        is_partition = sorted(patch for group in tokens.groups for patch in group) == list(range(tokens.grid**2))
+        if is_partition and all(0 <= token < len(tokens.groups) for token in tokens.selected):
+            return tokens
+    except (KeyError, TypeError, ValueError):
+        pass  # raised below
+    raise RunError(f"{where} has damaged token records", fix="remove that file and run the same epir evaluate again")
+
+
+# ----------------------------------------------------------------------------------------------------- backends
+
+
 class Backend(Protocol):
-    """What a recognizer asks of a model."""
+    """Runs a model for the recognizer."""
 
     config: ModelConfig
-    name: str  # what runs it, and where
+    name: str  # the software and the device
 
     def predict(self, maps: np.ndarray) -> MapPredictions:
-        """Uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
+        """Return uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
-        """Scores (n, C) from each map as it is, without test-time copies: quicker, for many occluded copies."""
+        """Return scores (n, C) without test-time copies: faster, for many occluded maps."""
 
     def tokens(self, maps: np.ndarray) -> list[dict[str, Any]]:
-        """What was merged and selected in each map; empty where the model cannot tell."""
+        """Return the tokens of each map; empty if the model has none to show."""
 
 
 class TorchBackend:
-    """A model folder, run by torch."""
+    """Runs a model folder with torch."""
 
     def __init__(self, folder: Path, device: str = "cpu") -> None:
         self.config = read_config(folder)
         try:
             chosen = find_device(device)
         except ConfigError as error:
-            raise ConfigError(error.problem, fix="use device='cpu', or 'auto' for a GPU where there is one") from None
+            raise ConfigError(error.problem, fix="use device='cpu', or 'auto' for a GPU if there is one") from None
         self.network = load_network(folder).to(chosen)
         self.name = f"torch on {chosen}"
 
     def predict(self, maps: np.ndarray) -> MapPredictions:
-        """Uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
+        """Return uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
         return predict_maps(self.network, maps, **self.config.views)
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
-        """Uncalibrated scores (n, C) of maps (n, 3, S, S) as they are."""
+        """Return uncalibrated scores (n, C) of maps (n, 3, S, S), without test-time copies."""
         return predict_maps(self.network, maps, mirror=False, shift=0, units=False).scores
 
     def tokens(self, maps: np.ndarray) -> list[dict[str, Any]]:
-        """What was merged and selected in each map; empty for models without tokens."""
+        """Return the tokens of each map; empty for models without tokens."""
         return token_records(self.network, maps)
 
 
 class OnnxBackend:
-    """A file that `epir export` wrote, run by ONNX Runtime; it keeps no record of tokens."""
+    """Runs a file written by `epir export` with ONNX Runtime; it shows no tokens."""
 
     name = "ONNX Runtime on cpu"
 
@@ -202,36 +274,36 @@ class OnnxBackend:
         self._path, self._threads = path, threads
         self.session = self._open(str(path))
         self.config = _read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
-        outputs = [each.name for each in self.session.get_outputs()]
-        if SCORES in outputs:  # ONNX Runtime computes all of the graph, also what nobody asks for
-            self.session = self._open(_only(path, [name for name in outputs if name != SCORES]))
+        outputs = [output.name for output in self.session.get_outputs()]
+        if SCORES in outputs:  # ONNX Runtime computes every output, needed or not
+            self.session = self._open(_subgraph(path, [name for name in outputs if name != SCORES]))
 
     def run(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Logits (n, C) of maps (n, 3, S, S), and those of their action units (n, 2, U) where the graph has them."""
+        """Return logits (n, C) of maps (n, 3, S, S), and of their action units (n, 2, U) if the graph has them."""
         names = ["logits", "units"] if self.config.units else ["logits"]
         logits, *units = self.session.run(names, {"maps": np.ascontiguousarray(maps, np.float32)})
         return logits, units[0] if units else None
 
     def calibrated_scores(self, maps: np.ndarray) -> np.ndarray:
-        """The scores (n, C) that the graph gives by itself; a file with raw logits has none."""
+        """Return the scores (n, C) that the graph itself computes; a file exported with raw logits has none."""
         whole = self._open(str(self._path))
         return np.asarray(whole.run([SCORES], {"maps": np.ascontiguousarray(maps, np.float32)})[0])
 
     def _open(self, model: str | bytes) -> Any:
-        """A session of a file, or of the bytes of one."""
+        """Open a session on a file, or on its bytes."""
         runtime = onnx_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.log_severity_level = 3
         try:
             return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime has a family of its own, without a common name
+        except Exception as error:  # the exceptions of ONNX Runtime share no base class
             raise CheckpointError(
                 f"{self._path} cannot be opened: {error}", fix="write it again with epir export MODEL --out FILE.onnx"
             ) from None
 
     def predict(self, maps: np.ndarray) -> MapPredictions:
-        """Uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
+        """Return uncalibrated scores (n, C) of maps (n, 3, S, S), and the logits of their action units."""
 
         def run(batch: Tensor) -> tuple[Tensor, Tensor | None]:
             logits, units = self.run(batch.numpy())
@@ -241,16 +313,16 @@ class OnnxBackend:
         return mean_over_views(run, maps, sizes, **self.config.views)
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
-        """Uncalibrated scores (n, C) of maps (n, 3, S, S) as they are."""
+        """Return uncalibrated scores (n, C) of maps (n, 3, S, S), without test-time copies."""
         return softmax(self.run(maps)[0], axis=-1)
 
     def tokens(self, maps: np.ndarray) -> list[dict[str, Any]]:
-        """Nothing: the exported graph gives logits alone."""
+        """Return nothing: the exported graph has no tokens."""
         return []
 
 
 def onnx_runtime() -> Any:
-    """The module onnxruntime, or an error that says how to install it."""
+    """Import onnxruntime, or raise an error that says how to install it."""
     try:
         import onnxruntime
     except ImportError:
@@ -258,11 +330,8 @@ def onnx_runtime() -> Any:
     return onnxruntime
 
 
-def _only(path: Path, outputs: list[str]) -> bytes | str:
-    """The part of a graph that gives these outputs; the whole file where the package onnx is missing: slower, the same.
-
-    So logits of a map need no copies of it, as the scores do.
-    """
+def _subgraph(path: Path, outputs: list[str]) -> bytes | str:
+    """Cut the graph down to these outputs; without the package onnx return the whole file, which is only slower."""
     try:
         from onnx import load
         from onnx.utils import Extractor
@@ -272,7 +341,7 @@ def _only(path: Path, outputs: list[str]) -> bytes | str:
 
 
 def _read_metadata(metadata: Mapping[str, str], path: Path) -> ModelConfig:
-    """The config of the model in an ONNX file."""
+    """Read the model's config from the metadata of an ONNX file."""
     try:
         config = json.loads(metadata[METADATA])
         check_config(config, path)
@@ -281,12 +350,12 @@ def _read_metadata(metadata: Mapping[str, str], path: Path) -> ModelConfig:
         return ModelConfig(config["model"], tuple(config["labels"]), config["notes"], units=units)
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(
-            f"{path} does not say which model it is", fix="write it with epir export MODEL --out FILE.onnx"
+            f"{path} was not written by epir export", fix="write it with epir export MODEL --out FILE.onnx"
         ) from None
 
 
 def open_backend(path: Path, backend: str | None = None, device: str = "cpu") -> Backend:
-    """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
+    """Open a model with ONNX Runtime if it is an ONNX file or `backend` says so, else with torch."""
     if device != "cpu" and (path.suffix == ".onnx" or backend == "onnx"):
         raise ConfigError(f"ONNX Runtime runs on the CPU here, not on {device!r}", fix="leave out device, or use torch")
     if path.suffix == ".onnx":

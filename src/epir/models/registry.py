@@ -1,8 +1,8 @@
-"""Every method by name, and the one door through which methods come in.
+"""Find and build any method by name: EPIR's presets, the baselines, and the user's own code.
 
 A method is a torch module (maps in, logits out) or an estimator (`fit`, `predict_proba`), as a class, a factory or, for
-estimators, an object. Its name is that of a preset of EPIR, of a baseline, of an entry point in the group
-`epir.models` of an installed package; or `FILE.py:Name` or `package.module:Name`. Only what the user named is executed.
+estimators, an object. Its name is a preset of EPIR, a baseline, an entry point in the group `epir.models` of an
+installed package, `FILE.py:Name` or `package.module:Name`. Only code that the user names is executed.
 """
 
 import hashlib
@@ -19,18 +19,28 @@ from typing import TYPE_CHECKING, Any, cast
 from epir.core.config import check_known, from_dict, to_dict
 from epir.core.errors import ConfigError, EpirWarning
 from epir.core.plugins import Plugin, is_plugin_name, list_plugins, load_object
-from epir.models.arguments import Signature, call, check_required, plain_settings, read_signature, settings_class
+from epir.models.arguments import (
+    Kind,
+    Signature,
+    call_with_settings,
+    check_required,
+    detect_kind,
+    guarded,
+    plain_settings,
+    read_signature,
+    settings_class,
+    trains_itself,
+)
 from epir.models.settings import ABOUT, NAMED, SHIPPED, ModelSettings, preset
-from epir.models.trial import Kind, guarded, kind_of, trains_itself
 
 if TYPE_CHECKING:
     from epir.models.estimator import Estimator
     from epir.models.network import Network
 
 GROUP = "epir.models"
-CODE = "EPIR_CODE"  # the environment variable of --code, which worker processes inherit
-_NAMED: "list[Method]" = []  # methods of the user's that were named in this process
-BASELINES = {  # where it is in `baselines`, and a line about it
+CODE = "EPIR_CODE"  # set by --code; worker processes inherit it
+_NAMED: "list[Method]" = []  # the user's methods that this process has loaded
+BASELINES = {  # module and class in `baselines`, and one line about the method
     "ststnet": ("shallow:Ststnet", "STSTNet: three shallow convolutional streams side by side"),
     "off-apexnet": (
         "shallow:OffApexNet",
@@ -40,26 +50,26 @@ BASELINES = {  # where it is in `baselines`, and a line about it
         "inception:DualInception",
         "Dual-Inception: one stream of two inception blocks for u, one for v",
     ),
-    "capsulenet": ("resnet:CapsuleNet", "CapsuleNet: by routing, one capsule per class whose length is the answer"),
-    "rcn-a": ("shallow:RcnA", "RCN-A: a shallow recurrent convolution with attention that has no weights of its own"),
-    "htnet": ("htnet:Htnet", "HTNet: transformers inside blocks of patches, the blocks gathered into ever larger ones"),
+    "capsulenet": ("resnet:CapsuleNet", "CapsuleNet: routing to one capsule per class, whose length is the score"),
+    "rcn-a": ("shallow:RcnA", "RCN-A: a shallow recurrent convolution with parameter-free attention"),
+    "htnet": ("htnet:Htnet", "HTNet: transformers inside blocks of patches, merged into ever larger blocks"),
     "resnet18-flow": ("resnet:ResnetFlow", "ResNet-18 on flow maps"),
     "featref": ("inception:FeatRef", "FeatRef: features refined by a branch for each expression"),
     "bi-woof": ("svm:BiWoof", "Bi-WOOF: histograms of flow direction per block, weighted twice"),
-    "mdmo": ("svm:Mdmo", "MDMO: of each region of the face, the mean flow of its main direction"),
+    "mdmo": ("svm:Mdmo", "MDMO: the mean flow along the main direction of each region of the face"),
     "lbp-top": ("lbp_top:LbpTop", "LBP-TOP: local binary patterns on three orthogonal planes of a clip's frames"),
 }
-DEFAULT_RECIPE = "baseline"  # of a network that names no other in its attribute `recipe`
-NO_RECIPE = "scratch"  # what a run of an estimator records, which trains itself
+DEFAULT_RECIPE = "baseline"  # for a network without an attribute `recipe`
+NO_RECIPE = "scratch"  # recorded for estimators, which train themselves
 AnyModel = str | type | Callable[..., Any] | Any  # a name, a class, a factory, an estimator
-Simple = bool | int | float | str | None  # what a parameter of an estimator may be
+Simple = bool | int | float | str | None  # types of an estimator's parameters
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a method comes from that is not part of epir; a run and a model folder carry it."""
+    """Where a method from outside epir comes from; runs and model folders record it."""
 
-    reference: str  # FILE.py:Name or package.module:Name, without the place of the file on this machine
+    reference: str  # FILE.py:Name or package.module:Name, without the file's path on this machine
     digest: str  # of the source text
     kind: Kind
     distribution: str = ""  # the installed package that it belongs to
@@ -68,22 +78,22 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method that is at hand: how to build it, and which settings it has."""
+    """A loaded method: how to build it, and which settings it has."""
 
     name: str
     target: Any  # a class, a factory, or an estimator
     settings: type  # a frozen dataclass with at least name, map_size, classes and normalise
     kind: Kind
-    signature: Signature | None = None  # None: the paper's model, or an estimator that is there already
-    source: Source | None = None  # None: a method of epir
-    recipe: str = DEFAULT_RECIPE  # of training: the default where the user names none
+    signature: Signature | None = None  # None: the paper's model, or an estimator object
+    source: Source | None = None  # None: part of epir
+    recipe: str = DEFAULT_RECIPE  # the default training recipe
 
     def build(self, settings: Any) -> "Network | Estimator":
-        """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
+        """Build a network with random weights, or an unfitted estimator, with these settings."""
         if self.settings is ModelSettings:
             return cast("Network", self.target(settings))
         if self.signature is not None:
-            built = call(self.target, settings, self.signature)
+            built = call_with_settings(self.target, settings, self.signature)
         else:
             built = _clone(self.target, settings)
         if self.kind == "estimator":
@@ -97,28 +107,57 @@ class Method:
         return network
 
     def with_settings(self, **values: Any) -> Any:
-        """Complete and possible settings; what is left out has its default."""
+        """Return complete, valid settings; missing values get their defaults.
+
+        The method is built once (a network without memory for its weights) to reject settings that cannot work.
+        """
         values = {"name": self.name, **values}
-        if self.settings is ModelSettings:  # which checks itself
+        if self.settings is ModelSettings:  # validates itself
             return _preset_settings(values)
         check_required(self.settings, values, self.name)
         settings: Any = from_dict(self.settings, values, section="model")
-        self._try(settings)
-        return settings
-
-    def _try(self, settings: Any) -> None:
-        """Build it once without memory for weights, so that impossible settings are refused before hours of work."""
         if self.kind == "estimator":
             self.build(settings)
-            return
+        else:
+            self._build_without_memory(settings)
+        return settings
+
+    def _build_without_memory(self, settings: Any) -> Any:
         import torch
 
         with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            guarded(self.name, self.build, settings)
+            return guarded(self.name, self.build, settings)
+
+    def check_logits(self, settings: Any) -> None:
+        """Raise an error if the logits of a user's network have the wrong shape or are not finite."""
+        if self.source is None or self.kind == "estimator":
+            return
+        import torch
+
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            network = cast("Network", self.build(settings))
+            maps = torch.randn(2, 3, settings.map_size, settings.map_size)
+            logits = guarded(self.name, network.eval(), maps)
+        expected = (2, settings.classes)
+        if not isinstance(logits, torch.Tensor) or tuple(logits.shape) != expected:
+            shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
+            raise ConfigError(
+                f"{self.name} gives {shape} for maps {tuple(maps.shape)}, not logits {expected}",
+                fix=f"let forward(maps) return one row per map and one column for each of {settings.classes} classes",
+            )
+        if not bool(logits.isfinite().all()):
+            raise ConfigError(f"{self.name} gives logits that are not finite", fix="check its layers and first weights")
+
+    def has_features(self, settings: Any) -> bool:
+        """Whether the network exposes the features before its last layer, which a head for action units needs."""
+        from epir.models.network import ModuleNetwork
+
+        network = self._build_without_memory(settings)
+        return not isinstance(network, ModuleNetwork) or network.has_features
 
 
 def list_models() -> tuple[str, ...]:
-    """Every name that `create_model` and `--model` know: presets of EPIR, baselines, and those of installed packages.
+    """Return every name that `create_model` and `--model` accept: presets, baselines, and installed plug-ins.
 
     >>> "epir" in list_models(), "ststnet" in list_models()
     (True, True)
@@ -127,12 +166,12 @@ def list_models() -> tuple[str, ...]:
 
 
 def about_models() -> dict[str, str]:
-    """A line about each built-in model."""
+    """Return one line about each built-in model."""
     return ABOUT | {name: about for name, (_, about) in BASELINES.items()}
 
 
 def find_method(model: AnyModel = "epir") -> Method:
-    """The method that a name, a class, a factory or an estimator stands for.
+    """Return the method for a name, a class, a factory or an estimator.
 
     >>> find_method("ststnet").kind, find_method("bi-woof").kind
     ('network', 'estimator')
@@ -150,13 +189,13 @@ def find_method(model: AnyModel = "epir") -> Method:
         group=GROUP,
         what="model",
         known=list_models(),
-        accepts=lambda each: callable(each) or trains_itself(each),
+        accepts=lambda candidate: callable(candidate) or trains_itself(candidate),
     )
     return method_of(target, _plugin_name(model), _plugin_source(plugin))
 
 
 def parse_models(text: str) -> tuple[str, ...]:
-    """The models in `a,b,c`, each once: names, `FILE.py:Name` or `package.module:Name`; unknown ones are refused."""
+    """Split `a,b,c` into model names without repeats; raise an error for an unknown name."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if not all(names):
         raise ConfigError(f"--model {text} has a comma too many", fix="write --model epir,ststnet")
@@ -167,10 +206,10 @@ def parse_models(text: str) -> tuple[str, ...]:
 
 
 def name_code(references: Iterable[str]) -> None:
-    """Let this process and its workers use this code for model folders that were trained with it."""
+    """Let this process and its workers load this code for model folders that need it."""
     names = []
     for reference in references:
-        find_method(reference)  # a name that leads nowhere is refused at once
+        find_method(reference)  # fails now if nothing has that name
         place, _, word = reference.rpartition(":")
         names.append(f"{Path(place).expanduser().absolute()}:{word}" if place.endswith(".py") else reference)
     if names:
@@ -178,8 +217,8 @@ def name_code(references: Iterable[str]) -> None:
 
 
 def named_method(source: Source) -> Method | None:
-    """The method of this source, if the user named it in this process or by `--code`, or a package declares it."""
-    named = {each.source.reference: each for each in _NAMED if each.source}
+    """Return the method of this source if the user named it (here or by `--code`) or a package declares it."""
+    named = {method.source.reference: method for method in _NAMED if method.source}
     for reference in filter(None, os.environ.get(CODE, "").split(",")):
         method = find_method(reference)
         if method.source is not None:
@@ -190,12 +229,12 @@ def named_method(source: Source) -> Method | None:
 
 
 def method_for(source: Source, folder: Path) -> Method:
-    """The method of a model folder whose code is not epir's; one that nobody named is refused."""
+    """Return the method of a model folder that needs the user's code; raise an error if the user did not name it."""
     method = named_method(source)
     if method is None:
         raise ConfigError(
-            f"the code of the model in {folder} does not come with it: it is {source.reference}",
-            fix=f"name it: --code {source.reference}; in Python, first call epir.find_method with it",
+            f"the model in {folder} needs code that is not in the folder: {source.reference}",
+            fix=f"add --code {source.reference}; in Python, call epir.find_method with it first",
         )
     assert method.source is not None
     if method.source.digest != source.digest:
@@ -216,24 +255,24 @@ def _built_in(name: str) -> Method:
 
 
 def method_of(target: Any, name: str, source: Source | None) -> Method:
-    """The method that a class, a factory or an estimator is, under a name."""
+    """Wrap a class, a factory or an estimator as a method called `name`."""
     if not inspect.isclass(target) and not inspect.isroutine(target) and trains_itself(target):
         return Method(name, target, _settings_of_estimator(name, target), "estimator", source=source, recipe=NO_RECIPE)
     if not callable(target):
         raise ConfigError(
             f"{name} is a {type(target).__name__}, not a method",
-            fix="give a torch module class, a function that makes one, or an estimator with fit and predict_proba",
+            fix="give a torch module class, a function that returns one, or an estimator with fit and predict_proba",
         )
     signature = read_signature(target, name)
-    kind = kind_of(target, signature, name)
+    kind = detect_kind(target, signature, name)
     normalise: Any = "map" if kind == "network" else "none"
     settings = settings_class(name, signature, normalise=getattr(target, "normalise", normalise))
     if source is not None:
         source = replace(source, kind=kind)
     if kind == "network" and signature.classes is None:
         raise ConfigError(
-            f"{name} takes no number of classes",
-            fix="let its constructor take classes: int, and give logits (B, classes)",
+            f"{name} has no argument for the number of classes",
+            fix="let its constructor take classes: int, and let forward return logits (B, classes)",
         )
     recipe = getattr(target, "recipe", DEFAULT_RECIPE) if kind == "network" else NO_RECIPE
     method = Method(name, target, settings, kind, signature, source, recipe)
@@ -243,26 +282,26 @@ def method_of(target: Any, name: str, source: Source | None) -> Method:
 
 
 def is_estimator(settings: Any, source: Source | None = None) -> bool:
-    """Whether a model trains itself and has no epochs, by the settings of a run."""
+    """Whether the model with these settings trains itself, without epochs."""
     if source is not None:
         return source.kind == "estimator"
     return settings.name in BASELINES and _built_in(settings.name).kind == "estimator"
 
 
 def model_settings(name: str = "epir", **changes: Any) -> Any:
-    """The settings of the model `name`, with some of them changed: `model_settings("epir", classes=5)`."""
+    """Return the settings of the model `name` with changes: `model_settings("epir", classes=5)`."""
     return settings_from_dict({"name": name} | changes)
 
 
 def settings_from_dict(values: Mapping[str, Any], source: Source | None = None) -> Any:
-    """The settings that `core.config.to_dict` made these values from; `name` says of which model.
+    """Turn plain values, as `core.config.to_dict` writes them, back into the settings of the model they name.
 
-    What is left out has the value of that model, so that `{"name": "ststnet"}` is enough. With a `source` the method
-    is not epir's and may not be at hand: the values are taken as they are.
+    Missing values get the model's defaults, so `{"name": "ststnet"}` is enough. With a `source` the method is not
+    epir's and may not be loaded, so the values are used unchecked.
     """
     name = values.get("name")
     if not isinstance(name, str):
-        raise ConfigError("the settings of a model need its name", fix="write name = 'epir', or that of another model")
+        raise ConfigError("the model settings have no name", fix="write name = 'epir', or another model")
     if source is not None:
         return plain_settings(values)
     check_known(name, (*NAMED, *BASELINES), what="model")
@@ -270,20 +309,20 @@ def settings_from_dict(values: Mapping[str, Any], source: Source | None = None) 
 
 
 def _preset_settings(values: Mapping[str, Any]) -> ModelSettings:
-    """The settings of a preset of EPIR, some of them changed; torch is not needed for this."""
+    """Return a preset of EPIR with changes; needs no torch."""
     return from_dict(ModelSettings, to_dict(preset(values["name"])) | dict(values), section="model")
 
 
 def build(settings: Any, method: Method | None = None) -> "Network | Estimator":
-    """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
+    """Build a network with random weights, or an unfitted estimator, with these settings."""
     name = "epir" if isinstance(settings, ModelSettings) else settings.name
     return (method or _built_in(name)).build(settings)
 
 
 def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes: Any) -> "Network":
-    """A new network by name, with random weights: `create_model("ststnet", classes=5)`.
+    """Create a network with random weights by name: `create_model("ststnet", classes=5)`.
 
-    With `pretrained` it has the weights that ship with epir, which fit `epir`; another number of classes gets a new,
+    With `pretrained`, load the weights that ship with epir, which fit `epir`. Another number of classes gets a new,
     random head: `create_model("epir", pretrained=True, classes=5)`.
 
     >>> import torch
@@ -298,7 +337,7 @@ def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes
     method = find_method(name)
     if method.kind == "estimator":
         raise ConfigError(
-            f"{method.name!r} is an estimator, which trains itself, not a network",
+            f"{method.name!r} is an estimator, not a network",
             fix=f"evaluate it with epir evaluate MAPS --model {method.name}",
         )
     model = method.build(method.with_settings(**changes))
@@ -307,7 +346,7 @@ def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes
 
 
 def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
-    """A network with the shipped weights; it normalises maps as it did when they were trained."""
+    """Create a network with the shipped weights, and with the normalisation they were trained with."""
     from epir.models import folder
     from epir.models.network import Network
 
@@ -316,8 +355,8 @@ def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
     settings = model_settings(method.name, **{"normalise": shipped.settings["normalise"], **changes})
     if not folder.can_start(settings, folder.shipped_folder()):
         raise ConfigError(
-            f"there are no shipped weights for {name} with these settings",
-            fix='use "epir" with its own sizes, or leave out pretrained=True',
+            f"epir has no shipped weights for {name} with these settings",
+            fix='use "epir" with its default sizes, or leave out pretrained=True',
         )
     model = build(settings)
     assert isinstance(model, Network)
@@ -330,7 +369,7 @@ def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
 
 
 def _plugin_name(reference: str) -> str:
-    """The name in tables: what follows the colon, or all of it where a built-in model has that name."""
+    """Return the name for tables: the word after the colon, with its module if a built-in model has that name."""
     word = reference.rpartition(":")[2]
     return f"{Path(reference.rpartition(':')[0]).stem}:{word}" if word in (*NAMED, *BASELINES) else word
 
@@ -348,7 +387,7 @@ def _object_name(model: Any) -> str:
 
 
 def _object_source(model: Any) -> Source | None:
-    """The source of a class, factory or estimator that was handed over in Python; None for those of epir."""
+    """Return the source of a class, factory or estimator object; None for epir's own."""
     kind = model if inspect.isclass(model) or inspect.isroutine(model) else type(model)
     module = getattr(kind, "__module__", "") or ""
     if module.startswith("epir.models."):
@@ -375,9 +414,9 @@ def _settings_of_estimator(name: str, estimator: Any) -> type:
 
 
 def _clone(estimator: Any, settings: Any) -> Any:
-    """An estimator as it was given, not fitted, with the parameters of these settings."""
+    """Return an unfitted copy of an estimator with the parameters of these settings."""
     from sklearn.base import clone
 
-    everybody = {"name", "map_size", "classes", "normalise"}
-    values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in everybody}
+    common = {"name", "map_size", "classes", "normalise"}  # settings of every method, not parameters
+    values = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in common}
     return clone(estimator).set_params(**values) if values else estimator

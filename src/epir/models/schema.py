@@ -1,4 +1,4 @@
-"""What a model's `config.json` may say: the type and the range of every field that is read from it."""
+"""Validation of a model's `config.json`: the type and range of every field that epir reads."""
 
 import math
 from collections.abc import Mapping
@@ -6,18 +6,18 @@ from typing import Any, NoReturn
 
 from epir.core.errors import CheckpointError
 
-COLDEST, HOTTEST = 0.01, 100.0  # temperatures; a fit stays well inside
-MOST_SHIFT = 8  # px between the views of a map
+COLDEST, HOTTEST = 0.01, 100.0  # temperatures; fitted ones stay well inside
+MOST_SHIFT = 8  # px, of test-time copies
 MOST_CLASSES = 10_000
 LARGEST_UNIT = 99
 FIX = "restore it from a copy, install the version of epir that wrote it, or train again"
 
 
 def check_config(values: Mapping[str, Any], where: object) -> None:
-    """Refuse a config whose fields are of another type or out of range; fields that nobody reads are left alone."""
+    """Raise an error if a field has the wrong type or is out of range; unknown fields are ignored."""
     settings, labels = values.get("model"), values.get("labels", [])
     if not isinstance(settings, dict):
-        raise CheckpointError(f"{where} has no settings of the model", fix=FIX)
+        raise CheckpointError(f"{where} has no model settings", fix=FIX)
     classes = settings.get("classes", 2)
     if not _whole(classes, 2, MOST_CLASSES):
         _fail(where, "model.classes", classes, f"a whole number from 2 to {MOST_CLASSES}")
@@ -27,9 +27,9 @@ def check_config(values: Mapping[str, Any], where: object) -> None:
         _fail(where, "labels", labels, f"{classes} different names, one for each class")
     units = values.get("units", [])
     if not isinstance(units, list) or not all(_whole(each, 1, LARGEST_UNIT) for each in units):
-        _fail(where, "units", units, "a list of numbers of action units")
+        _fail(where, "units", units, "a list of action unit numbers")
     if len(set(units)) < len(units):
-        _fail(where, "units", units, "a list in which each action unit stands once")
+        _fail(where, "units", units, "a list of distinct action units")
     if not isinstance(weights := values.get("weights", ""), str):
         _fail(where, "weights", weights, "the digest of the weights")
     notes = values.get("notes", {})
@@ -50,9 +50,9 @@ def _check_notes(notes: Mapping[str, Any], where: object) -> None:
     for name in ("recipe", "calibration", "data", "strict", "training", "units", "real_people"):
         if notes.get(name) is not None and not isinstance(notes[name], dict):
             _fail(where, f"notes.{name}", notes[name], "an object")
-    several = (notes.get("recipe") or {}).get("recipes", [])
-    if not isinstance(several, list) or not all(isinstance(each, dict) for each in several):
-        _fail(where, "notes.recipe.recipes", several, "a list of objects")
+    recipes = (notes.get("recipe") or {}).get("recipes", [])
+    if not isinstance(recipes, list) or not all(isinstance(recipe, dict) for recipe in recipes):
+        _fail(where, "notes.recipe.recipes", recipes, "a list of objects")
     if not isinstance(corpora := (notes.get("data") or {}).get("corpora", {}), dict):
         _fail(where, "notes.data.corpora", corpora, "an object")
     _check_units(notes.get("units") or {}, where)
@@ -81,7 +81,7 @@ def _is_bin(values: Any) -> bool:
 
 
 def _number(value: Any, least: float = -1e9, most: float = 1e9) -> bool:
-    """Whether this is a finite number in a range; true and false are none."""
+    """Whether this is a finite number in a range; booleans are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return least <= value <= most and math.isfinite(value)
@@ -91,6 +91,6 @@ def _whole(value: Any, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def _fail(where: object, name: str, value: Any, wanted: str) -> NoReturn:
+def _fail(where: object, name: str, value: Any, expected: str) -> NoReturn:
     shown = repr(value) if not isinstance(value, int) or abs(value) < 10**24 else "a very large number"
-    raise CheckpointError(f"{where}: {name} is {shown[:100]}, not {wanted}", fix=FIX)
+    raise CheckpointError(f"{where}: {name} is {shown[:100]}, not {expected}", fix=FIX)

@@ -1,8 +1,8 @@
-"""Whom a model folder has seen: the people and a hash of every map that its weights were trained on.
+"""The record of what a model folder was trained on: the people, and a hash of every map.
 
-`seen.json` lists the people by the names that the map sets gave them; `seen.npy` has the hashes, and after them the
-fingerprints of real people's maps (`epir.maps.copies`), which survive shifts, mirror images and noise. What the weights
-that training started from have seen is part of it.
+`seen.json` lists the people by their names in the map sets; `seen.npy` has the hashes, followed by the fingerprints of
+real people's maps (`epir.maps.copies`), which survive shifts, mirror images and noise. The record includes that of the
+weights that training started from.
 """
 
 import json
@@ -21,41 +21,41 @@ from epir.core.records import plain_name
 FORMAT = "epir-seen/1"
 RECORD, HASHES = "seen.json", "seen.npy"
 FIX = f"restore {RECORD} and {HASHES} from a copy, or train again"
-WORDS = 8  # numbers of 64 bits in a fingerprint
+WORDS = 8  # 64-bit numbers in a fingerprint
 UNKNOWN = "it is not known whom these weights have seen"
-BLIND = "its record has no fingerprints, so that copies of its maps that were shifted or mirrored are not recognised"
-SYNTHETIC = "synthetic"  # the corpus of people who were drawn
-FITTED_ON = "fitted_on"  # the same people as `calibrated_on`, in the notes that epir calibrate writes
-UNSEEN = "not known whom they have seen"  # the same, in a cell of a table
+UNSEEN = "not known whom they have seen"  # the same, in a table cell
+BLIND = "its record has no fingerprints, so shifted or mirrored copies of its maps are not recognised"
+SYNTHETIC = "synthetic"  # the corpus of rendered people
+FITTED_ON = "fitted_on"  # like `calibrated_on`, in the notes that epir calibrate writes
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The people and maps behind the weights of a model folder."""
+    """The people and maps that the weights of a model folder were trained on."""
 
     people: frozenset[str] = frozenset()
     maps: frozenset[int] = frozenset()  # the first 64 bits of the SHA-256 of each map
-    calibrated_on: frozenset[str] = frozenset()  # people that only the temperature was fitted on
+    calibrated_on: frozenset[str] = frozenset()  # people used to fit the temperature only
     ancestors: tuple[Mapping[str, Any], ...] = ()  # the weights that training started from: name, digest, people, maps
-    teachers: int = 0  # networks that were trained on the same clips and taught this one
-    complete: bool = True  # false where it started from weights without a record
-    fingerprints: frozenset[tuple[int, ...]] = frozenset()  # 512 bits of each map, in eight numbers
+    teachers: int = 0  # teacher networks, trained on the same clips
+    complete: bool = True  # false if training started from weights without a record
+    fingerprints: frozenset[tuple[int, ...]] = frozenset()  # 512 bits per map, as eight numbers
     _plain: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_plain", frozenset(plain_name(person) for person in self.people))
 
     def knows(self, person: str) -> bool:
-        """Whether this person, however it is spelt, was trained on."""
+        """Whether this person, under any spelling, was trained on."""
         return plain_name(person) in self._plain
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether every person of the record was drawn."""
+        """Whether every person of the record is synthetic."""
         return all(person.startswith(f"{SYNTHETIC}/") for person in self.people)
 
     def after_start(self, start: "Seen | None", *, name: str, digest: str) -> "Seen":
-        """What has been seen when training began with the weights of a folder with the record `start`."""
+        """Return this record combined with `start`, that of the weights that training started from."""
         known = start or Seen(complete=False)
         entry = {"name": name, "digest": digest, "people": len(known.people), "maps": len(known.maps)}
         return Seen(
@@ -78,46 +78,43 @@ def write_seen(folder: Path, seen: Seen) -> None:
         "maps": len(seen.maps),
         "fingerprints": len(seen.fingerprints),
         "calibrated_on": sorted(seen.calibrated_on),
-        "ancestors": [dict(each) for each in seen.ancestors],
+        "ancestors": [dict(ancestor) for ancestor in seen.ancestors],
         "teachers": seen.teachers,
     }
     write_text(folder / RECORD, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
-    words = [*sorted(seen.maps), *(word for each in sorted(seen.fingerprints) for word in each)]
+    words = [*sorted(seen.maps), *(word for fingerprint in sorted(seen.fingerprints) for word in fingerprint)]
     np.save(folder / HASHES, np.array(words, dtype="<u8"), allow_pickle=False)
 
 
 def record_digest(folder: Path) -> str:
-    """The digest of the record in a model folder; empty where the folder has none."""
+    """Return the digest of the record in a model folder, or '' without one."""
     if not (folder / RECORD).exists():
         return ""
     return digest([file_digest(folder / name) if (folder / name).is_file() else "" for name in (RECORD, HASHES)])
 
 
 def read_seen(folder: str | Path) -> Seen | None:
-    """The record of a model folder; `None` where the folder has none."""
+    """Read the record of a model folder; return None if it has none."""
     folder = Path(folder)
     if not (folder / RECORD).exists():
         return None
     try:
         values = read_json(folder / RECORD, error=CheckpointError, fix=FIX, most=MOST_TEXT)
         hashes = open_array(folder / HASHES, error=CheckpointError, fix=FIX)
-        maps, further = int(values["maps"]), int(values.get("fingerprints", 0))
-        if values["format"] != FORMAT or hashes.shape != (maps + WORDS * further,):
-            raise ValueError(f"not {FORMAT}, or {len(hashes)} numbers instead of {maps} + {WORDS} x {further}")
+        maps, prints = int(values["maps"]), int(values.get("fingerprints", 0))
+        if values["format"] != FORMAT or hashes.shape != (maps + WORDS * prints,):
+            raise ValueError(f"not {FORMAT}, or {len(hashes)} numbers instead of {maps} + {WORDS} x {prints}")
         return Seen(
             people=_names(values["people"]),
             maps=frozenset(hashes[:maps].astype(np.uint64).tolist()),
             fingerprints=frozenset(map(tuple, hashes[maps:].astype(np.uint64).reshape(-1, WORDS).tolist())),
             calibrated_on=_names(values["calibrated_on"]),
-            ancestors=tuple(dict(each) for each in values["ancestors"]),
+            ancestors=tuple(dict(ancestor) for ancestor in values["ancestors"]),
             teachers=int(values["teachers"]),
             complete=bool(values["complete"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, OverflowError) as error:
-        raise CheckpointError(
-            f"the record of whom {folder} has seen cannot be read: {error}",
-            fix=FIX,
-        ) from None
+        raise CheckpointError(f"the record of whom {folder} has seen cannot be read: {error}", fix=FIX) from None
 
 
 def _names(values: Iterable[str]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Every size and choice of the model, checked when it is built, and the rungs of the paper's ablation ladder."""
+"""The settings of the EPIR model, validated on construction, and the rungs of the paper's ablation ladder."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +9,8 @@ from epir.core.errors import ConfigError
 
 Normalisation = Literal["map", "squash", "none"]
 
-SHIPPED = Path("shipped")  # names the model folder that comes with the package, wherever it is installed
-MOST = {  # of each setting: larger models than anybody trains on maps
+SHIPPED = Path("shipped")  # stands for the model folder that comes with the package, wherever it is installed
+MOST = {  # upper limits, far above what anybody trains on maps
     "map_size": 1024,
     "patch": 1024,
     "width": 16_384,
@@ -21,14 +21,14 @@ MOST = {  # of each setting: larger models than anybody trains on maps
     "contrastive": 1e6,
     "classes": 10_000,
 }
-MOST_PATCHES = 4096  # of a map: attention compares each with each
+MOST_PATCHES = 4096  # per map: attention is quadratic in the patches
 MOST_WEIGHTS = 2_000_000_000
 FEWEST_TOKENS = 2  # a lone token has no other to attend to
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The paper's model by default; every rung of its ablation ladder changes one of these."""
+    """Settings of the model; the defaults are the paper's, and each rung of its ablation ladder changes one."""
 
     name: str = "epir"
     map_size: int = 28
@@ -40,15 +40,15 @@ class ModelSettings:
     tokenization: Literal["plain", "shifted", "shifted-dual"] = "shifted-dual"
     shift: Literal["map", "patch"] = "map"
     attention: Literal["plain", "inter-token"] = "inter-token"
-    integration: float = setting(0.375, "share of the patch tokens that merging takes away: 6 of 16")
+    integration: float = setting(0.375, "share of the patch tokens that merging removes: 6 of 16")
     selection: bool = setting(True, "dynamic token selection before the last block, and the contrastive loss")
     rollout: Literal["full", "extractor"] = "full"
-    margin: float = setting(0.4, "of the contrastive loss")
-    contrastive: float = setting(1.0, "its weight")
+    margin: float = setting(0.4, "margin of the contrastive loss")
+    contrastive: float = setting(1.0, "weight of the contrastive loss")
     contrastive_on: Literal["raw", "normed"] = setting("raw", "the token before or after the norm of the head")
     first_residual: bool = setting(True, "around the attention of the first extractor block; Eq. 13 prints none")
     merged_first: bool = setting(
-        False, "merged tokens stand before the others, as Eq. 9 prints it, not where the first stood"
+        False, "put merged tokens before the others, as Eq. 9 prints, not at the position of their first half"
     )
     readout: Literal["class", "all"] = setting(
         "class", "the last layer sees the class token, or the mean of all of Y_final"
@@ -102,9 +102,9 @@ class ModelSettings:
         for number, pairs in enumerate(self.pairs, start=1):
             if pairs > tokens // 2 or tokens - pairs < FEWEST_TOKENS:
                 raise ConfigError(
-                    f"integration {self.integration:g} wants {pairs} pairs in block {number}, "
+                    f"integration {self.integration:g} merges {pairs} pairs in block {number}, "
                     f"which has only {tokens} patch tokens",
-                    fix=f"set model.integration to {_most(self.patches, self.integration_blocks):g} or less, "
+                    fix=f"set model.integration to {_max_share(self.patches, self.integration_blocks):g} or less, "
                     "or use more blocks",
                 )
             tokens -= pairs
@@ -121,22 +121,22 @@ class ModelSettings:
 
     @property
     def integration_blocks(self) -> int:
-        """How many blocks come first and may merge tokens: half of all but the last, rounded up."""
+        """The first blocks, which may merge tokens: half of all but the last, rounded up."""
         return self.blocks // 2
 
     @property
     def extractor_blocks(self) -> int:
-        """How many blocks follow them, before selection."""
+        """The blocks after them, before selection."""
         return self.blocks - 1 - self.integration_blocks
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """Pairs merged in each integration block: the share of all patches, spread evenly, earlier blocks first."""
+        """Pairs merged in each integration block, spread evenly; earlier blocks take the remainder."""
         return spread(round(self.integration * self.patches), self.integration_blocks)
 
 
 def spread(total: int, parts: int) -> tuple[int, ...]:
-    """`total` as a sum of `parts` whole numbers that differ by at most 1, larger ones first.
+    """Split `total` into `parts` whole numbers that differ by at most 1, larger ones first.
 
     >>> spread(8, 3)
     (3, 3, 2)
@@ -144,8 +144,8 @@ def spread(total: int, parts: int) -> tuple[int, ...]:
     return tuple(total // parts + (number < total % parts) for number in range(parts))
 
 
-def _most(patches: int, blocks: int) -> float:
-    """The largest share of `patches` that `blocks` can merge away, rounded down to a hundredth."""
+def _max_share(patches: int, blocks: int) -> float:
+    """Return the largest share of `patches` that `blocks` can merge away, rounded down to a hundredth."""
     for total in range(patches - FEWEST_TOKENS, 0, -1):
         left, possible = patches, True
         for pairs in spread(total, blocks):
@@ -162,7 +162,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 def _ladder() -> dict[str, ModelSettings]:
-    """The rungs of Tables 4 and 5; each differs from its neighbours in one setting."""
+    """Build the rungs of Tables 4 and 5; each differs from the next in one setting."""
     epir = ModelSettings()
     dual = replace(epir, name="vit+dtsm+itals+dnspt", integration=0.0)
     shifted = replace(dual, name="vit+dtsm+itals+spt", tokenization="shifted")
@@ -180,10 +180,10 @@ ABOUT = {  # one line each, for lists
     "vit+dtsm+itals+spt": "and shifted patch tokenization",
     "vit+dtsm+itals+dnspt": "and dual norm shifted patch tokenization",
     "epir": "the paper's model: all of them, and token integration",
-    "paper": "epir in the literal reading of the paper, where the others depart from it",
+    "paper": "epir exactly as the paper prints it, where the other presets depart from it",
 }
 
-LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets read it otherwise
+LITERAL: dict[str, Any] = {  # the paper as printed, where the presets depart from it
     "first_residual": False,
     "merged_first": True,
     "readout": "all",
@@ -195,6 +195,6 @@ NAMED: dict[str, ModelSettings] = {**PRESETS, PAPER.name: PAPER}
 
 
 def preset(name: str, **changes: Any) -> ModelSettings:
-    """The settings called `name`, with changes; unknown names are refused with the nearest known one."""
+    """Return the preset `name` with changes; the error for an unknown name suggests the nearest one."""
     check_known(name, NAMED, what="model")
     return replace(NAMED[name], **changes)

@@ -1,8 +1,8 @@
-"""The head for action units: which moved, and on which side of the person; it lies beside the classifier of a network.
+"""The head for action units, beside a network's classifier: which units moved, and on which side of the person.
 
-It scores two things for each unit: that it is there at all, and that, if so, the person's left side takes part. The
-right side is the left side of the mirrored map, scored by the same weights, so that an answer and that of the mirror
-image agree by construction.
+For each unit it scores whether the unit is present and whether, if so, the person's left side takes part. The right
+side is the left side of the mirrored map, scored by the same weights, so the answers for a map and for its mirror
+image always agree.
 
 Axes: B clips, F features, U action units, V views of a map
 """
@@ -19,11 +19,11 @@ from torch.nn import functional
 from epir.core.facs import UNITS
 
 PRESENT, LEFT, RIGHT = 0, 1, 2  # columns of the truth; the head has the first two
-SIDES_SHARE = 0.5  # weight of the sides in the loss, against 1 for what is present
+SIDES_SHARE = 0.5  # weight of the sides in the loss; presence has weight 1
 
 
 class UnitHead(nn.Module):
-    """Logits of action units by the features of a network, and how wrong they are."""
+    """Scores action units from the features of a network."""
 
     def __init__(self, features: int, units: Sequence[int] = UNITS) -> None:
         super().__init__()
@@ -32,19 +32,19 @@ class UnitHead(nn.Module):
         self.layer = nn.Linear(features, 2 * len(self.units))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Logits (B, 2, U) of features (B, F): present, and left side if present."""
+        """Features (B, F) -> logits (B, 2, U): present, and left side if present."""
         logits: Tensor = self.layer(self.norm(features)).unflatten(-1, (2, len(self.units)))
         return logits
 
     def loss(self, features: Tensor, truth: Tensor) -> Tensor:
-        """Binary cross-entropy with the truth (B, U, 3), for features (B, F); what is not known (NaN) says nothing."""
+        """Return the binary cross-entropy of features (B, F) with the truth (B, U, 3), ignoring NaN."""
         logits = self(features).transpose(1, 2)  # (B, U, 2)
         present = _masked(logits[..., PRESENT], truth[..., PRESENT])
         return present + SIDES_SHARE * _masked(logits[..., LEFT], truth[..., LEFT])
 
 
 def _masked(logits: Tensor, truth: Tensor) -> Tensor:
-    """The mean binary cross-entropy where the truth is known, 0 where it is nowhere."""
+    """Return the mean binary cross-entropy over the known truth; 0 if none is known."""
     known = ~truth.isnan()
     if not known.any():
         return logits.sum() * 0
@@ -52,9 +52,9 @@ def _masked(logits: Tensor, truth: Tensor) -> Tensor:
 
 
 def over_views(logits: np.ndarray) -> np.ndarray:
-    """Logits (B, 3, U) of present, left and right, from those (V, B, 2, U) of views: maps first, their mirrors after.
+    """Average the logits (V, B, 2, U) of views, mirror images last, into (B, 3, U): present, left and right.
 
-    The mean does not depend on the order of the views, so that the answer for a mirrored map is the mirrored answer.
+    Values are sorted before averaging, so the order of the views, and hence mirroring, cannot change the sum.
     """
     half = len(logits) // 2
     plain, mirrored = logits[:half], logits[half:]
@@ -64,39 +64,39 @@ def over_views(logits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class UnitCalibration:
-    """How logits become probabilities, and from which probability on a unit counts as found.
+    """Turns logits into probabilities, and probabilities into detected units.
 
-    Two pairs of a factor and an addend [P], one for what is present and one for the sides, and a threshold per unit. A
-    unit is one-sided where the logits of the sides differ by more than a margin: most are on both sides, and the
-    difference of the two is free of what they have in common.
+    Platt scaling [P] has a factor and an offset for presence and for the sides; each unit has a threshold. A unit is
+    one-sided if the logits of its sides differ by more than a margin: most units are on both sides, and the difference
+    cancels what the sides have in common.
 
     [P] Platt 1999, Probabilistic outputs for support vector machines
     """
 
     present: tuple[float, float] = (1.0, 0.0)
     side: tuple[float, float] = (1.0, 0.0)
-    thresholds: Mapping[int, float] | None = None  # by unit; 0.5 where there is none
+    thresholds: Mapping[int, float] | None = None  # by unit; 0.5 by default
     side_margin: float = 1.0
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
-        """Probabilities (n, 3, U) of present, present on the left and on the right, for logits (n, 3, U)."""
-        factor, addend = np.array([self.present, self.side, self.side]).T  # each (3,)
-        plain = expit(factor[:, None] * logits + addend[:, None])
+        """Logits (n, 3, U) -> probabilities (n, 3, U): present, present on the left, present on the right."""
+        factor, offset = np.array([self.present, self.side, self.side]).T  # each (3,)
+        plain = expit(factor[:, None] * logits + offset[:, None])
         present = plain[:, :1]
         return np.concatenate([present, present * plain[:, 1:]], axis=1)
 
     def sides(self, logits: np.ndarray) -> np.ndarray:
-        """The side (n, U) of each unit, if it is present, for logits (n, 3, U): `both`, `left` or `right`."""
+        """Return the side (n, U) of each unit, `both`, `left` or `right`, assuming that it is present."""
         difference = logits[:, LEFT] - logits[:, RIGHT]
         one_sided = np.where(difference > 0, "left", "right")
         return np.where(np.abs(difference) > self.side_margin, one_sided, "both")
 
     def threshold(self, unit: int) -> float:
-        """The probability from which on the unit counts as found."""
+        """Return the probability at which the unit counts as detected."""
         return (self.thresholds or {}).get(unit, 0.5)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for the notes of a model folder."""
+        """Return plain values for the notes of a model folder."""
         thresholds = {str(unit): value for unit, value in (self.thresholds or {}).items()}
         return {
             "present": list(self.present),
@@ -107,7 +107,7 @@ class UnitCalibration:
 
     @classmethod
     def of_notes(cls, notes: Mapping[str, Any]) -> "UnitCalibration":
-        """That of a model folder by its notes; that of nobody where they do not say."""
+        """Read the calibration from the notes of a model folder; missing values mean no calibration."""
         values = notes.get("units") or {}
         thresholds = {int(unit): float(value) for unit, value in values.get("thresholds", {}).items()}
         margin = float(values.get("side_margin", cls.side_margin))

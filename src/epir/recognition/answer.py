@@ -14,7 +14,7 @@ import numpy as np
 from epir.core.words import percent
 from epir.faces.tracking import Gap
 from epir.frames.reader import ASSUMED_RATE
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import FaceMovement, Timeline
 from epir.spotting.visibility import Visibility, visibility_of

@@ -19,8 +19,7 @@ import numpy as np
 
 from epir.core.errors import ConfigError
 from epir.core.words import percent
-from epir.models.predict import Backend, with_temperature
-from epir.models.tokens import Tokens, read_tokens
+from epir.models.predict import Backend, Tokens, read_tokens, with_temperature
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
 from epir.recognition.answer import KEYS, UNCERTAIN, ActionUnit, Answer, Attribution

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from epir.core.files import atomic_write
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 from epir.recognition.answer import Answer, Attribution, Evidence
 from epir.reports.overlays import (
     INK,

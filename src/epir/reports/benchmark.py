@@ -1,4 +1,4 @@
-"""The benchmark as one HTML page and one CSV: every method, chance, and how others would print the same runs."""
+"""The benchmark as one HTML page and one CSV: every method, chance, and the scores by other conventions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PAGE, TABLE = "benchmark.html", "benchmark.csv"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A finished benchmark: the rows, the best method first, their table, and where page and CSV are."""
+    """A finished benchmark: the rows, best method first, their table, and the paths of page and CSV."""
 
     standings: tuple[Standing, ...]
     table: Table
@@ -44,8 +44,8 @@ def benchmark(
 ) -> Benchmark:
     """Evaluate methods under one protocol, and write OUT/benchmark.html and OUT/benchmark.csv.
 
-    Without `models` it takes `epir` and every built-in method that needs maps only, the `heavy` ones on request. The
-    same call resumes an unfinished benchmark, and a further method trains that method alone.
+    By default `models` are `epir` and every built-in method that needs maps only; `heavy` adds the slow ones. The same
+    call resumes an unfinished benchmark; adding a method trains that method only.
     """
     folder = Path(out) if out is not None else default_out(protocol, "benchmark")
     chosen = models or default_models(heavy=heavy)
@@ -60,7 +60,7 @@ def benchmark(
 
 
 def standings_table(rows: Sequence[Standing]) -> Table:
-    """All rows, chance last."""
+    """Tabulate all rows, chance last."""
     runs = [row.run for row in rows if row.run is not None]
     main = COLUMN_NAMES[main_column(runs)]
     columns = (
@@ -74,9 +74,9 @@ def standings_table(rows: Sequence[Standing]) -> Table:
     notes = (
         "p: paired permutation test of UF1 over people against the best row. It is not corrected for the number of "
         "methods, nor for the choice of the best.",
-        "Ranks: 1 is best; over people by accuracy, over corpora by UF1; equal ones share the mean of their ranks. "
+        "Ranks: 1 is best; over people by accuracy, over corpora by UF1; ties share the mean of their ranks. "
         "Chance is computed from the classes of each fold's training clips, not trained, and has no rank.",
-        "best epoch (leaks): the epoch of each person is chosen on the labels that it is scored with.",
+        "best epoch (leaks): the epoch of each person is chosen on the labels that score it.",
     )
     first = runs[0]
     caption = (
@@ -102,7 +102,7 @@ def _row(row: Standing, *, strong: bool) -> Row:
 
 
 def standings_csv(rows: Sequence[Standing]) -> str:
-    """The same numbers unrounded, for a program."""
+    """Return the same numbers as CSV, for programs."""
     columns = (
         *("method", "code", "evaluation", "uf1", "uf1_low", "uf1_high", "uar", "accuracy", "best_epoch_uf1", "p"),
         *("rank_people", "rank_corpora", "parameters", "multiply_accumulates", "seconds_per_fold"),
@@ -124,7 +124,7 @@ def standings_csv(rows: Sequence[Standing]) -> str:
 
 
 def conventions_table(rows: Sequence[Standing]) -> Table:
-    """The UF1 of every run as other authors would print it."""
+    """Tabulate the UF1 of every run by every convention."""
     columns = (Column("method"), *numbers(*WHO, group="as others would print it, UF1"))
     cells = []
     for row in rows:

@@ -1,7 +1,7 @@
-"""Every figure of a report, drawn once with matplotlib: SVG inside the page, PNG and SVG in files.
+"""Every figure of a report, drawn with matplotlib: SVG inside the page, PNG and SVG as files.
 
 pyplot is not used, so no global state changes. Inside the page the colours in `THEME` become the variables of
-`style.css`, so that a figure follows the reader's light or dark setting.
+`style.css`, so that a figure follows the reader's light or dark mode.
 """
 
 import io
@@ -18,8 +18,8 @@ from epir.core.files import atomic_write
 from epir.core.output import check_file, resolved
 from epir.core.table import MISSING
 from epir.core.words import counted
-from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
-from epir.models.tokens import Tokens
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, column_kind, corpus_title
+from epir.models.predict import Tokens
 from epir.reports import overlays
 from epir.reports.markup import Markup, data_url
 from epir.reports.overlays import INK, PALE, SMALLEST_FACE, SOFT, Overlay, draw_overlay, draw_picture, new_figure
@@ -33,18 +33,18 @@ from epir.reports.pictures import (
     motion_picture,
     png,
 )
-from epir.reports.results import Chart, Confusion, Example, Line, PersonScore, Strip, clips_text
+from epir.reports.results import Chart, Confusion, ExamplePrediction, Line, PersonScore, Strip, clips_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PAPER = "#fefefe"  # unlike white, it turns dark on a dark page
+PAPER = "#fefefe"  # unlike pure white, turns dark on a dark page
 COLOURS = {"strict": "#0a5c9e", "best_epoch": "#a8480b", "published": SOFT}
 OTHERS = (INK, "#00735a", "#8a3f7d", SOFT)
 THEME = {INK: "--ink", SOFT: "--soft", PALE: "--line", PAPER: "--paper", OTHERS[1]: "--third", OTHERS[2]: "--fourth"}
 THEME |= {COLOURS["strict"]: "--strict", COLOURS["best_epoch"]: "--leaks"}
-AROUND_PICTURES = (SOFT, PALE)  # captions and frames: colours inside a picture stay what they are
+AROUND_PICTURES = (SOFT, PALE)  # captions and frames; colours inside a picture never change
 LIGHT_LETTERS_FROM = 0.6  # share of a matrix's row
 DOTS_PER_INCH, PAGE_DOTS_PER_INCH = 200, 144
 RIM = "rim"  # the class of white letters with a dark rim
@@ -65,7 +65,7 @@ class Tile:
 
 
 def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
-    """The matrices of one column side by side: rows are the truth, shares of the row bold, clips below."""
+    """Draw the matrices of one column side by side: rows are the truth; shares of the row in bold, clips below."""
     classes, column = confusions[0].classes, confusions[0].column
     size, left, top, bottom = len(classes), 0.075 * max(map(len, classes)) + 0.25, 0.62, 0.08
     width, height = left + 0.64 * size + 0.15, top + 0.5 * size + bottom
@@ -75,7 +75,9 @@ def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
         axes.set_xlim(-0.5, size - 0.5)
         axes.set_ylim(size - 0.5, -0.5)
         for (row, answer), rate in np.ndenumerate(confusion.rates):
-            _draw_cell(axes, row, answer, float(rate), float(confusion.counts[row, answer]), COLOURS[kind_of(column)])
+            _draw_cell(
+                axes, row, answer, float(rate), float(confusion.counts[row, answer]), COLOURS[column_kind(column)]
+            )
         axes.xaxis.tick_top()
         axes.set_xticks(range(size), map(_plain, classes), rotation=20 if size > 3 else 0)
         axes.set_yticks(range(size), map(_plain, classes))
@@ -84,13 +86,13 @@ def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
         place = (number + 0.02) / len(confusions)
         figure.text(place, 1 - 0.05 / height, corpus_title(confusion.part), va="top", weight="bold", color=INK, size=9)
         name = f"{COLUMN_NAMES[column]}; rows: truth, columns: answer"
-        figure.text(place, 1 - 0.22 / height, name, va="top", color=COLOURS[kind_of(column)], size=7.5)
+        figure.text(place, 1 - 0.22 / height, name, va="top", color=COLOURS[column_kind(column)], size=7.5)
     figure.set_label(" ".join(map(_confusion_words, confusions)))
     return figure
 
 
 def draw_chart(chart: Chart) -> "Figure":
-    """Lines with their bands over one axis, the legend below."""
+    """Draw lines with their bands over a common axis, the legend below."""
     legend = 0.18 * len(chart.lines) + 0.2
     figure = new_figure(4.4, 2.75 + legend, fitted=False)
     axes = _axes(figure, 0.55, 0.45 + legend, 3.7, 2.0)
@@ -109,7 +111,7 @@ def draw_chart(chart: Chart) -> "Figure":
 
 
 def draw_people(scores: Sequence[PersonScore], main: str = COLUMN_NAMES["strict"]) -> "Figure":
-    """One bar of strict accuracy per person, the best recognised on top; best epoch as a tick."""
+    """Draw one bar of strict accuracy per person, in the given order; best epoch as a tick."""
     names = [score.person if len(score.person) < 20 else f"{score.person[:18]}…" for score in scores]
     rows, left = 0.19 * len(scores), 0.066 * max(map(len, names)) + 0.1
     figure = new_figure(left + 2.7, rows + 0.5, fitted=False)
@@ -135,7 +137,7 @@ def draw_people(scores: Sequence[PersonScore], main: str = COLUMN_NAMES["strict"
 
 
 def draw_strips(strips: Sequence[Strip], *, title: str, chance: float) -> "Figure":
-    """Scores as dots on a common scale from 0 to 1, intervals as bars behind them."""
+    """Draw scores as dots on a common scale from 0 to 1, intervals as bars behind them."""
     from matplotlib.lines import Line2D
 
     rows, left = 0.27 * len(strips), min(0.072 * max(len(strip.title) for strip in strips) + 0.2, 2.4)
@@ -167,13 +169,15 @@ def draw_strips(strips: Sequence[Strip], *, title: str, chance: float) -> "Figur
     figure.text(0.01, 1 - 0.06 / height, title, va="top", weight="bold", color=INK, size=9.5)
     look = {**LEGEND, "ncols": 3, "columnspacing": 1.4, "handletextpad": 0.5}
     figure.legend(handles.values(), handles.keys(), bbox_to_anchor=(0.0, 1 - 0.24 / height), **look)
-    words = [f"{each.title} " + ", ".join(f"{dot.label} {dot.value:.4f}" for dot in each.dots) for each in strips]
+    words = [f"{strip.title} " + ", ".join(f"{dot.label} {dot.value:.4f}" for dot in strip.dots) for strip in strips]
     figure.set_label(f"{title}: {'; '.join(words)}")
     return figure
 
 
-def example_tiles(example: Example, flow_map: np.ndarray | None, face: np.ndarray | None = None) -> list[Tile]:
-    """The flow, u, v and strain; the merged tokens and each head over them; then the same over the face."""
+def example_tiles(
+    example: ExamplePrediction, flow_map: np.ndarray | None, face: np.ndarray | None = None
+) -> list[Tile]:
+    """Return flow, u, v and strain; the merged tokens and each head over the motion; then the same over the face."""
     tokens = example.tokens
     tiles = (
         [Tile(picture, caption) for caption, picture in map_pictures(flow_map).items()] if flow_map is not None else []
@@ -199,22 +203,22 @@ def example_tiles(example: Example, flow_map: np.ndarray | None, face: np.ndarra
 def integration_tiles(
     clips: Sequence[tuple[str, Sequence[Tokens]]], sources: Sources, *, faces: bool
 ) -> list[list[Tile]]:
-    """The same clips at every rate of a sweep, a row each: each token as the mean of its patches, face and map."""
+    """Return rows of the same clips at every rate of a sweep, face and map, each token as the mean of its patches."""
     rows = []
     for key, tokens in clips:
         face, flow_map = sources.face_of(key) if faces else None, sources.map_of(key)
         for ground in (face, None if flow_map is None else flow_picture(flow_map)):
             if ground is not None:
                 row = []
-                for each in tokens:
-                    picture = integrated_picture(ground, each.groups, each.grid)
-                    row.append(Tile(picture, f"{100 * each.rate:.0f} %", (overlays.outline_overlay(each),)))
+                for at_rate in tokens:
+                    picture = integrated_picture(ground, at_rate.groups, at_rate.grid)
+                    row.append(Tile(picture, f"{100 * at_rate.rate:.0f} %", (overlays.outline_overlay(at_rate),)))
                 rows.append(row)
     return rows
 
 
 def draw_tiles(rows: Sequence[Sequence[Tile]], *, titles: Sequence[str] = (), side: float = 1.0) -> "Figure":
-    """Rows of square pictures of `side` inches under their captions; `titles` stand before the rows."""
+    """Draw rows of square pictures of `side` inches below their captions, with `titles` to the left of the rows."""
     from matplotlib.patches import Rectangle
 
     step, line = 1 + TILE_GAP, 1 + TILE_GAP + CAPTION
@@ -240,14 +244,14 @@ def draw_tiles(rows: Sequence[Sequence[Tile]], *, titles: Sequence[str] = (), si
 
 
 def svg(figure: "Figure", *, pictures: bool = False) -> Markup:
-    """The figure as SVG for the page, with its label as alt text; in dark mode, `pictures` keep their colours."""
+    """Return the figure as SVG, with its label as alt text; in dark mode, `pictures` keep their colours."""
     for word in [word for axes in figure.axes for word in axes.texts]:
-        if word.get_path_effects():  # matplotlib would write its letters as outlines; style.css draws the rim
+        if word.get_path_effects():  # matplotlib would turn its letters into outlines; style.css draws the rim
             word.set_path_effects([])
             word.set_gid(RIM)
     images = [image for axes in figure.axes for image in axes.images]
     for image in images:
-        image.set_interpolation("none")  # as they are: the browser scales them
+        image.set_interpolation("none")  # the browser scales them
     text = io.StringIO()
     _save(figure, text, "svg", dpi=PAGE_DOTS_PER_INCH, facecolor="none")
     drawing = text.getvalue()
@@ -261,7 +265,7 @@ def svg(figure: "Figure", *, pictures: bool = False) -> Markup:
 
 
 def save_figures(figures: Mapping[str, "Figure"], folder: Path, *, force: bool = False) -> list[Path]:
-    """Write each figure as `name.png` and `name.svg`, the same bytes for the same figure."""
+    """Write each figure as `name.png` and `name.svg`; equal figures give equal bytes."""
     written = []
     for name, figure in figures.items():
         for kind in ("png", "svg"):
@@ -282,7 +286,7 @@ def _save(figure: "Figure", where: Any, kind: str, **options: Any) -> None:
 
 
 def _axes(figure: "Figure", left: float, bottom: float, width: float, height: float) -> "Axes":
-    """Axes at a place in inches."""
+    """Add axes at a position in inches."""
     across, up = figure.get_figwidth(), figure.get_figheight()
     axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
     axes.patch.set_visible(False)
@@ -314,7 +318,7 @@ def _draw_line(axes: "Axes", line: Line, colour: str) -> None:
 
 
 def _simplify(axes: "Axes", *, lines: bool = True) -> None:
-    """Only the marks that help to read a value; without `lines` there are no axes and no grid."""
+    """Remove everything but the marks that help to read a value; without `lines`, also axes and grid."""
     axes.spines[:].set_visible(False)
     if lines:
         axes.spines["bottom"].set(visible=True, color=PALE)
@@ -324,12 +328,12 @@ def _simplify(axes: "Axes", *, lines: bool = True) -> None:
 
 
 def _plain(name: str) -> str:
-    """A name in which no dollar sign begins a formula."""
+    """Escape dollar signs, which would begin a formula."""
     return name.replace("$", r"\$")
 
 
 def _shorter(match: re.Match[str]) -> str:
-    """A tag of matplotlib's SVG without what a page does not need; names stay only where something refers to them."""
+    """Shorten a tag of matplotlib's SVG to what a page needs; drop ids that nothing refers to."""
     tag = re.sub(r" xmlns(:xlink)?=\"[^\"]*\"| version=\"1.1\"| transform=\"rotate\(-0 [^\"]*\"", "", match[0])
     tag = re.sub(r"\s+", " ", tag).replace(f' id="{RIM}"', f' class="{RIM}"').replace("xlink:href", "href")
     tag = re.sub(r"^(<g|<image .*?) id=\"[^\"]*\"", r"\1", tag)
@@ -340,7 +344,7 @@ def _shorter(match: re.Match[str]) -> str:
 
 
 def _pictures_once(drawing: str, pictures: Sequence[np.ndarray]) -> str:
-    """The drawing with each of its pictures once, however often it is shown: faces as JPEG, maps and tints as PNG."""
+    """Embed each picture once, however often it is shown: faces as JPEG, maps and tints as PNG."""
     names: dict[str, str] = {}
     left = iter(pictures)
 

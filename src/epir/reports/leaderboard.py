@@ -1,12 +1,12 @@
-"""Results as data: one JSON file per published row in `results/`, from which the tables of the documentation follow.
+"""Results as data: one JSON file per published row in `results/`, from which the tables in the docs are generated.
 
     epir evaluate maps --protocol cde --model ststnet --record results     # writes results/cde-ststnet.json
     epir bench --only flow --record results/bench-flow.json                # a benchmark as data
     make results                                                           # fills the marked blocks of the pages
 
-A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
+A block lies between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
 `short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The
-view `bench` is followed by the names of recorded benchmarks. Only what was recorded is shown.
+view `bench` takes the names of recorded benchmarks.
 """
 
 import re
@@ -30,11 +30,11 @@ from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, int
 
 FORMAT = "epir-result/1"
 BENCH = "epir-bench/1"
-MOST_ANSWERS = 20_000  # clips x seeds up to which predictions are part of a result
+MOST_ANSWERS = 20_000  # larger runs (clips x seeds) are recorded without predictions
 EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
-HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # they decide nothing about the scores
+HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # options that do not affect scores
 
 LEAKS = f"UF1, {COLUMN_NAMES['best_epoch']}"
 
@@ -47,7 +47,7 @@ Result = Mapping[str, Any]
 def record_result(run: Run, folder: str | Path, command: str) -> Path:
     """Write the result of a finished run into a folder of results, and return the file.
 
-    It names no host and no path: of paths in the command only the last part is kept. A result of the same name is
+    It contains no host name and no path: paths in the command are cut to their last part. A result of the same name is
     replaced.
     """
     path = Path(folder) / f"{entry_name(run.folder.name)}.json"
@@ -58,11 +58,11 @@ def record_result(run: Run, folder: str | Path, command: str) -> Path:
 
 
 def result_of(run: Run, command: str) -> dict[str, Any]:
-    """What is published of a run."""
+    """Return the published values of a run."""
     scores, environment = run.scores, run.environment
     training = training_of(run.experiment)
     versions = dict(environment.get("versions", {}))
-    maps = [{key: value for key, value in each.items() if key != "folder"} for each in environment.get("maps", [])]
+    maps = [{key: value for key, value in entry.items() if key != "folder"} for entry in environment.get("maps", [])]
     return {
         "format": FORMAT,
         "name": run.folder.name,
@@ -75,7 +75,7 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
         "target": "units" if "clips_without_units" in environment else "classes",
         "main": run.experiment.columns[0],
         "scores": {column: scores[column] for column in run.experiment.columns},
-        "uf1_by_seed": [each[run.experiment.columns[0]]["uf1"] for each in scores["by_seed"].values()],
+        "uf1_by_seed": [of_seed[run.experiment.columns[0]]["uf1"] for of_seed in scores["by_seed"].values()],
         **({"units": scores["units"]} if "units" in scores else {}),
         "conventions": [asdict(row) for row in convention_rows(run)],
         "epochs": [[row.epoch, row.strict, row.best_so_far] for row in epoch_rows(run)],
@@ -91,7 +91,7 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
 
 
 def check_bench_file(path: Path) -> None:
-    """Refuse a place for a benchmark before anything is measured."""
+    """Raise an error if a benchmark cannot be written here, before anything is measured."""
     if path.suffix != ".json":
         raise OutputError(f"--record {path} is not a .json file", fix=f"name a file: --record {path}/bench-flow.json")
     if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != BENCH:
@@ -99,7 +99,7 @@ def check_bench_file(path: Path) -> None:
 
 
 def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
-    """Write what `epir bench` measured as a result, replacing one of the same name."""
+    """Write the measurements of `epir bench` as a result, replacing one of the same name."""
     path = Path(path)
     check_bench_file(path)
     result = {"format": BENCH, "name": path.stem, "command": clean_command(command), **measured}
@@ -108,7 +108,7 @@ def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) ->
 
 
 def clean_command(command: str) -> str:
-    """The command without what decides nothing about the scores, and paths by their last part.
+    """Drop the options that do not affect scores, and cut paths to their last part.
 
     >>> clean_command("epir evaluate /data/maps --protocol cde --workers 2 --set training.start=/my/model")
     'epir evaluate maps --protocol cde --set training.start=model'
@@ -124,16 +124,16 @@ def clean_command(command: str) -> str:
 
 
 def _compact(run: Run) -> dict[str, Any] | None:
-    """The clips, and one digit per clip for the truth and for the strict answer of every seed."""
+    """Return the clips, and one digit per clip for the truth and for the strict answer of every seed."""
     classes = run.experiment.classes
     if len(run.predictions) > MOST_ANSWERS or len(classes) > 10:
         return None
     digit = {name: str(number) for number, name in enumerate(classes)}
-    seeds = [[each for each in run.predictions if each.seed == seed] for seed in range(run.experiment.seeds)]
+    seeds = [[clip for clip in run.predictions if clip.seed == seed] for seed in range(run.experiment.seeds)]
     return {
-        "clips": [each.key for each in seeds[0]],
-        "truth": "".join(digit[each.truth] for each in seeds[0]),
-        "answers": ["".join(digit[each.strict] for each in seed) for seed in seeds],
+        "clips": [clip.key for clip in seeds[0]],
+        "truth": "".join(digit[clip.truth] for clip in seeds[0]),
+        "answers": ["".join(digit[clip.strict] for clip in clips) for clips in seeds],
     }
 
 
@@ -141,7 +141,7 @@ def _compact(run: Run) -> dict[str, Any] | None:
 
 
 def read_results(folder: str | Path) -> list[Result]:
-    """Every result of a folder, by name."""
+    """Read every result of a folder, sorted by name."""
     results: list[Result] = []
     for path in sorted(Path(folder).glob("*.json")):
         fix = "record it again with epir evaluate --record, or remove it"
@@ -153,14 +153,14 @@ def read_results(folder: str | Path) -> list[Result]:
 
 
 def fill_blocks(text: str, results: Sequence[Result]) -> str:
-    """A page with every marked block filled from the results."""
+    """Fill every marked block of a page from the results."""
     if text.count("<!-- results: ") != len(BLOCK.findall(text)):
         raise EpirError("a block of results does not end", fix="end it with a line <!-- /results -->")
     return BLOCK.sub(lambda block: f"{block[1]}\n{_block(block['words'].split(), results)}\n{block[4]}", text)
 
 
 def fill_pages(root: Path) -> list[Path]:
-    """Fill README.md and docs/*.md of a project from its folder `results`; the pages that changed."""
+    """Fill README.md and docs/*.md of a project from its folder `results`; return the pages that changed."""
     results, changed = read_results(root / "results"), []
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
         text = read_text(page, error=RunError, fix="restore the page")
@@ -178,14 +178,14 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
             fix=f"write VIEW PROTOCOL or bench NAME; views: {', '.join(VIEWS)}",
         )
     if query[0] == "bench":
-        benches = [each for each in results if each["format"] == BENCH and each["name"] in query[1:]]
-        return "\n".join(_bench_table(each).markdown() for each in benches) or NOTHING
+        benches = [result for result in results if result["format"] == BENCH and result["name"] in query[1:]]
+        return "\n".join(_bench_table(result).markdown() for result in benches) or NOTHING
     view, protocol, *names = query
-    results = [each for each in results if each["format"] == FORMAT]
-    rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
+    results = [result for result in results if result["format"] == FORMAT]
+    rows = [result for result in results if result["protocol"] == protocol and (not names or result["name"] in names)]
     if view != "commands":
-        rows = [each for each in rows if (each["target"] == "units") == (view in UNIT_VIEWS)]
-    table = VIEWS[view](sorted(rows, key=lambda each: -each["scores"][each["main"]]["uf1"])) if rows else None
+        rows = [result for result in rows if (result["target"] == "units") == (view in UNIT_VIEWS)]
+    table = VIEWS[view](sorted(rows, key=lambda result: -result["scores"][result["main"]]["uf1"])) if rows else None
     return table.markdown() if table is not None and table.rows else NOTHING
 
 
@@ -193,76 +193,79 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
 
 
 def _scores_table(results: Sequence[Result]) -> Table:
-    parts = sorted({part for each in results for part in each["scores"][each["main"]]["parts"]})
+    parts = sorted({part for result in results for part in result["scores"][result["main"]]["parts"]})
     parts = parts if len(parts) > 1 else []
     columns = [*words("run", "method"), Column("evaluation", tag=True), *numbers("UF1", "95 % interval", LEAKS)]
     columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts]
     columns += [*numbers("UAR", "accuracy", "people"), *words("folds, seeds", "training", "first weights")]
     rows = []
-    for each in results:
-        main = each["scores"][each["main"]]
-        cells = [each["name"], each["method"], COLUMN_NAMES[each["main"]], score_text(main["uf1"])]
-        cells += [interval_text(main["uf1_interval"]), _best_epoch(each)]
+    for result in results:
+        main = result["scores"][result["main"]]
+        cells = [result["name"], result["method"], COLUMN_NAMES[result["main"]], score_text(main["uf1"])]
+        cells += [interval_text(main["uf1_interval"]), _best_epoch(result)]
         cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
-        cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(each["people"]), _folds(each)]
-        rows.append(Row((*cells, each["training"] or MISSING, each["first_weights"] or MISSING), kind="strict"))
+        cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(result["people"]), _folds(result)]
+        rows.append(Row((*cells, result["training"] or MISSING, result["first_weights"] or MISSING), kind="strict"))
     return Table("results", _caption(results), tuple(columns), tuple(rows), (INTERVAL_NOTE,))
 
 
 def _short_table(results: Sequence[Result]) -> Table:
-    """For a first page: the result, what leaks, and the command."""
+    """Return a table for a first page: the result, the score that leaks, and the command."""
     scores = numbers("UF1, strict", "95 % interval", LEAKS)
     columns = (*words("method", "training", "folds, seeds"), *scores, Column("rerun it"))
     rows = []
-    for each in results:
-        main = each["scores"][each["main"]]
-        cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(each))
-        training = each["training"] or MISSING
-        rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
-    people = max(each["people"] for each in results)
+    for result in results:
+        main = result["scores"][result["main"]]
+        cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(result))
+        training = result["training"] or MISSING
+        rows.append(Row((result["method"], training, _folds(result), *cells, result["command"])))
+    people = max(result["people"] for result in results)
     return Table("short", f"{_caption(results)} of {people} people", columns, tuple(rows), (INTERVAL_NOTE,))
 
 
 def _conventions_table(results: Sequence[Result]) -> Table:
-    with_epochs = [each for each in results if each["epochs"]]
-    names = list(dict.fromkeys(row["name"] for each in with_epochs for row in each["conventions"]))
-    leaks = {row["name"] for each in with_epochs for row in each["conventions"] if row["leaks"]}
+    with_epochs = [result for result in results if result["epochs"]]
+    names = list(dict.fromkeys(row["name"] for result in with_epochs for row in result["conventions"]))
+    leaks = {row["name"] for result in with_epochs for row in result["conventions"] if row["leaks"]}
     columns = (Column("run"), *numbers(*(f"{name}{' (leaks)' if name in leaks else ''}" for name in names)))
     rows = []
-    for each in with_epochs:
-        scores = {row["name"]: row["uf1"] for row in each["conventions"]}
-        rows.append(Row((each["name"], *(score_text(scores.get(name)) for name in names))))
-    notes = dict.fromkeys(f"{row['name']}: {row['who']}" for each in with_epochs for row in each["conventions"])
+    for result in with_epochs:
+        scores = {row["name"]: row["uf1"] for row in result["conventions"]}
+        rows.append(Row((result["name"], *(score_text(scores.get(name)) for name in names))))
+    notes = dict.fromkeys(f"{row['name']}: {row['who']}" for result in with_epochs for row in result["conventions"])
     return Table("conventions", "UF1 of one run by every convention", columns, tuple(rows), tuple(notes))
 
 
 def _epochs_table(results: Sequence[Result]) -> Table:
-    """Both columns over the epochs: what a shorter training at a constant learning rate would have given."""
-    with_epochs = [each for each in results if each["epochs"]]
-    last = {each["epochs"][-1][0] for each in with_epochs}
+    """Tabulate both columns by epoch, as shorter training at a constant learning rate would have given."""
+    with_epochs = [result for result in results if result["epochs"]]
+    last = {result["epochs"][-1][0] for result in with_epochs}
     shown = [epoch for epoch in sorted({*EPOCHS_SHOWN, *last}) if epoch <= max(last, default=0)]
     columns = (*words("run", "UF1 after epoch"), *numbers(*map(str, shown)))
     rows = []
-    for each in with_epochs:
-        for place, column in enumerate((each["main"], "best_epoch"), start=1):
-            values = {row[0]: row[place] for row in each["epochs"]}
-            rows.append(Row((each["name"], COLUMN_NAMES[column], *(score_text(values.get(epoch)) for epoch in shown))))
+    for result in with_epochs:
+        for place, column in enumerate((result["main"], "best_epoch"), start=1):
+            values = {row[0]: row[place] for row in result["epochs"]}
+            rows.append(
+                Row((result["name"], COLUMN_NAMES[column], *(score_text(values.get(epoch)) for epoch in shown)))
+            )
     return Table("epochs", "Scores over the epochs of training", columns, tuple(rows))
 
 
 def _ladder_table(results: Sequence[Result]) -> Table:
-    """The rungs of the ablation in the paper's order, beside what it prints."""
-    by_model = {each["settings"]["model"]["name"]: each for each in results if each["settings"]["folds"] != "zero-shot"}
-    printed = {each.method: each for each in ladder(results[0]["protocol"]) if each.part == "full"}
+    """Tabulate the rungs of the ablation in the paper's order, next to its printed scores."""
+    trained = [result for result in results if result["settings"]["folds"] != "zero-shot"]
+    by_model = {result["settings"]["model"]["name"]: result for result in trained}
+    printed = {scores.method: scores for scores in ladder(results[0]["protocol"]) if scores.part == "full"}
     columns = (*words("model", "run"), *numbers("UF1, strict", "95 % interval", LEAKS, "UF1, printed"))
     rows = []
     for model, rung in RUNGS.items():
-        if (each := by_model.get(model)) is None:
+        if (result := by_model.get(model)) is None:
             continue
-        main, best = each["scores"][each["main"]], each["scores"].get("best_epoch", {})
+        main, best = result["scores"][result["main"]], result["scores"].get("best_epoch", {})
         paper = printed[rung].uf1_text if rung in printed else MISSING
         cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), score_text(best.get("uf1")), paper)
-        rows.append(Row((f"{model} ({rung})", each["name"], *cells)))
+        rows.append(Row((f"{model} ({rung})", result["name"], *cells)))
     return Table("ladder", "The ladder of the ablation", columns, tuple(rows), (INTERVAL_NOTE,))
 
 
@@ -270,11 +273,11 @@ def _units_table(results: Sequence[Result]) -> Table:
     means = ("all that occur", "95 % interval", "always yes", "of CD6ME", "CD6ME always yes")
     columns = (Column("run"), *numbers("clips"), *numbers(*means, group="mean F1"))
     rows = []
-    for each in results:
-        units = each["units"]
+    for result in results:
+        units = result["units"]
         whole, cd6me, always = units["mean"]["all"], units["mean"]["cd6me"], units["always_positive"]
         cells = (score_text(whole["f1"]), interval_text(whole["interval"]), score_text(always["all"]))
-        row = (each["name"], str(units["clips"]), *cells, score_text(cd6me["f1"]), score_text(always["cd6me"]))
+        row = (result["name"], str(units["clips"]), *cells, score_text(cd6me["f1"]), score_text(always["cd6me"]))
         rows.append(Row(row))
     return Table("units", "Action units, strict", columns, tuple(rows))
 
@@ -282,22 +285,22 @@ def _units_table(results: Sequence[Result]) -> Table:
 def _each_unit_table(results: Sequence[Result]) -> Table:
     columns = (Column("run"), *numbers("unit", "clips with it", "F1, strict", "95 % interval", "always yes"))
     rows = []
-    for each in results:
-        for unit, values in each["units"]["units"].items():
+    for result in results:
+        for unit, values in result["units"]["units"].items():
             scores = (score_text(values["f1"]), interval_text(values["interval"]), score_text(values["always"]))
-            rows.append(Row((each["name"], unit, str(values["there"]), *scores)))
+            rows.append(Row((result["name"], unit, str(values["there"]), *scores)))
     return Table("each-unit", "Each action unit", columns, tuple(rows))
 
 
 def _commands_table(results: Sequence[Result]) -> Table:
     columns = (*words("run", "command", "epir", "commit"), *numbers("seconds"), Column("machine"))
     rows = []
-    for each in results:
-        versions, machine = each["versions"], each["machine"]
-        where = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {each['device']}"
+    for result in results:
+        versions, machine = result["versions"], result["machine"]
+        where = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {result['device']}"
         commit = versions.get("commit", MISSING)[:12]
-        cells = (each["command"], versions.get("epir", MISSING), commit, f"{each['seconds']:.0f}", where)
-        rows.append(Row((each["name"], *cells)))
+        cells = (result["command"], versions.get("epir", MISSING), commit, f"{result['seconds']:.0f}", where)
+        rows.append(Row((result["name"], *cells)))
     return Table("commands", "How each row was measured", columns, tuple(rows))
 
 
@@ -305,9 +308,9 @@ def _bench_table(bench: Result) -> Table:
     machine, versions = bench["machine"], bench["versions"]
     columns = (Column("measured"), *numbers("value", "aim"), Column("in detail"))
     rows = []
-    for each in bench["ratios"]:
-        aim = MISSING if each["target"] is None else f"{each['target']:g}"
-        rows.append(Row((each["name"], f"{each['value']:.2f}", aim, each["detail"])))
+    for ratio in bench["ratios"]:
+        aim = MISSING if ratio["target"] is None else f"{ratio['target']:g}"
+        rows.append(Row((ratio["name"], f"{ratio['value']:.2f}", aim, ratio["detail"])))
     where = f"{machine['processor']}, {machine['cores']} cores, torch {versions['torch']}"
     note = f"epir {versions['epir']}, commit {versions.get('commit', MISSING)[:12]}; {where}."
     return Table(bench["name"], bench["command"], columns, tuple(rows), (note,))
@@ -328,7 +331,7 @@ UNIT_VIEWS = ("units", "each-unit")
 
 
 def _best_epoch(result: Result) -> str:
-    """The score that leaks, where there were epochs."""
+    """Return the score that leaks, if the model has epochs."""
     best = result["scores"].get("best_epoch") if result["epochs"] else None
     return score_text(best["uf1"] if best else None)
 
@@ -341,12 +344,12 @@ def _folds(result: Result) -> str:
 
 
 def _caption(results: Sequence[Result]) -> str:
-    clips = sorted({each["clips"] for each in results})
+    clips = sorted({result["clips"] for result in results})
     return f"{results[0]['protocol']}: {' or '.join(map(str, clips))} clips"
 
 
 def main(folders: Iterable[str]) -> None:
-    """Fill the pages of the project in the current folder, or in the one that is named."""
+    """Fill the pages of the project in the named folder or, by default, the current one."""
     import sys
 
     for page in fill_pages(Path(next(iter(folders), "."))):

@@ -1,4 +1,4 @@
-"""HTML that is safe by default (text is escaped unless it is `Markup` already), and the page around it."""
+"""HTML that is safe by default (text is escaped unless it is `Markup`), and the page template."""
 
 import base64
 import re
@@ -15,15 +15,15 @@ VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """Text that is HTML already and must not be escaped again."""
+    """Text that is already HTML and must not be escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *children: str, **attributes: str | int | float | bool | None) -> Markup:
-    """One element with its children; `class_` and `aria_label` give `class` and `aria-label`.
+    """Return an element with its children; `class_` and `aria_label` become `class` and `aria-label`.
 
-    An attribute that is `None` or `False` is left out; one that is `True` has no value.
+    Attributes that are `None` or `False` are omitted; `True` gives an attribute without a value.
 
     >>> element("td", "a < b", class_="name")
     '<td class="name">a &lt; b</td>'
@@ -36,27 +36,27 @@ def element(name: str, *children: str, **attributes: str | int | float | bool | 
 
 
 def join(*parts: str) -> Markup:
-    """The parts one after the other, escaped where they are plain text."""
+    """Concatenate the parts, escaping plain text."""
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
 
 
 def tag(text: str, kind: Kind) -> Markup:
-    """A small label that says what kind of score a number is."""
+    """Return a small label for the kind of a score."""
     return element("span", text, class_=f"tag {kind}")
 
 
 def html_table(table: Table) -> Markup:
-    """A table with its caption and notes."""
+    """Return a table with its caption and notes."""
     return Markup(table.html())
 
 
 def data_url(content: bytes, kind: str) -> str:
-    """A picture as a `data:` address, so that the page needs no other file."""
+    """Return a picture as a `data:` URL, so that the page needs no other file."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def whole_page(title: str, body: Markup) -> str:
-    """The page around a body, with its style inside."""
+    """Return the complete page of a body, with the style inside."""
     here = files("epir.reports")
     return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
         version=__version__,
@@ -68,19 +68,19 @@ def whole_page(title: str, body: Markup) -> str:
 
 
 def section(ident: str, title: str, content: Markup) -> Markup:
-    """A part of the page under its own heading."""
+    """Return a section of the page with its heading."""
     return element("section", element("h2", title), content, id=ident)
 
 
 def with_unique_ids(page: str) -> Markup:
-    """The page with the names inside its SVG numbered by figure, since each figure begins anew."""
+    """Prefix the ids inside each SVG with the number of the figure, since every figure uses the same ids."""
     numbers = count(1)
 
-    def each(match: re.Match[str]) -> str:
+    def prefix(match: re.Match[str]) -> str:
         number = next(numbers)
         return re.sub(r"( id=\"|url\(#|href=\"#)", rf"\1f{number}-", match[0])
 
-    return Markup(re.sub(r"<svg .*?</svg>", each, page, flags=re.DOTALL))
+    return Markup(re.sub(r"<svg .*?</svg>", prefix, page, flags=re.DOTALL))
 
 
 def _attribute(key: str, value: str | int | float | bool | None) -> str:

@@ -1,7 +1,7 @@
-"""What is drawn over a map or a face: merged tokens, attention, selected tokens, attributions.
+"""Overlays on a map or a face: merged tokens, attention, selected tokens, attributions.
 
-An `Overlay` says what to draw, `draw_overlay` draws it, for reports and for the pictures of an answer. Patches are
-numbered row by row.
+An `Overlay` describes what to draw and `draw_overlay` draws it, for reports and for the pictures of an answer. Patches
+are numbered row by row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from epir.models.tokens import Tokens
+from epir.models.predict import Tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 INK, SOFT, PALE = "#1a2028", "#5a6673", "#dbe1e7"
-SMALLEST_FACE = 60  # pixels: smaller pictures are maps, every pixel of which is shown
+SMALLEST_FACE = 60  # pixels: smaller pictures are maps, shown pixel by pixel
 
 GROUPS = ("#0072b2", "#d55e00", "#009e73", "#b0568d", "#8a6d00", "#3d4cc2", "#6b3e1d", "#4d4d4d")
 HEADS = ("#0a5c9e", "#a8480b", "#00735a", "#8a3f7d", "#5a6673", "#8a6d00")
 HEAT, COLD, DARK = "#c2410c", "#0a5c9e", "#111111"
-LEAST_FALL = 1e-4  # of a class probability: below, no part decides
-NAMED_FALL = 0.5  # of the largest: such patches get their number
-WORDS_UP_TO = 8  # patches per side; smaller patches have no room for words
+LEAST_FALL = 1e-4  # of a class probability; if all are smaller, no patch matters
+NAMED_FALL = 0.5  # of the largest fall; from here on a patch is labelled
+WORDS_UP_TO = 8  # patches per side; smaller patches have no room for labels
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A tint and an outline of some patches, and a word in them."""
+    """A tint, an outline and a label for some patches."""
 
     patches: tuple[int, ...]
     colour: str
@@ -38,7 +38,7 @@ class Mark:
     line: float = 0.0  # width of the outline, in hundredths of the picture's side
     halo: bool = False  # a white line around the outline
     word: str = ""
-    in_corner: bool = False  # the word: in the corner of the first patch, not in the middle of each
+    in_corner: bool = False  # the word is in the corner of the first patch, not in the middle of each
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Overlay:
 
 
 def merged_overlay(tokens: Tokens) -> Overlay:
-    """Every merged token in a colour of its own, the same for all its patches, with a letter."""
+    """Mark every merged token with its own colour and letter."""
     marks = []
     for number, group in enumerate(sorted(tokens.merged)):
         letter = _word(ascii_uppercase[number % 26], tokens.grid)
@@ -60,17 +60,17 @@ def merged_overlay(tokens: Tokens) -> Overlay:
 
 
 def outline_overlay(tokens: Tokens) -> Overlay:
-    """A thin line around every token, whatever number of patches it holds."""
+    """Outline every token with a thin line."""
     return Overlay(tokens.grid, tuple(Mark(group, "#ffffff", line=0.6) for group in tokens.groups))
 
 
 def heat_overlay(
     weights: Sequence[float], grid: int, *, scale: Literal["range", "share"] = "range", words: bool = False
 ) -> Overlay:
-    """Attention as heat, with `words` in per cent of the sum.
+    """Show attention as heat; `words` adds per cent of the sum.
 
-    On the scale `range` the palest patch has the least attention and the darkest the most; `heat_range` gives both.
-    On the scale `share` an even share is pale, and the darkest is the most, but at least four even shares.
+    The scale `range` runs from the least attention (pale) to the most (dark); `heat_range` gives both. On the scale
+    `share` an even share is pale, and the darkest tint is the most attention, but at least four even shares.
     """
     total, most = sum(weights), max(*weights, 4 / len(weights))
     low, high = min(weights), max(weights)
@@ -86,10 +86,10 @@ def heat_overlay(
 
 
 def attribution_overlay(falls: Sequence[Sequence[float]]) -> Overlay:
-    """How far a class probability falls without each patch, as heat; patches without which it rises are blue.
+    """Show how far a class probability falls without each patch, as heat; patches without which it rises are blue.
 
-    Tints are relative to the largest fall, since all of them are small where the model is sure. The patches that cost
-    most bear their share of all falls, in per cent.
+    Tints are relative to the largest fall, since all falls are small if the model is sure. The patches with the largest
+    falls are labelled with their share of all falls, in per cent.
     """
     grid, flat = len(falls), [float(value) for row in falls for value in row]
     most, total = max(map(abs, flat)), sum(max(value, 0.0) for value in flat)
@@ -104,7 +104,7 @@ def attribution_overlay(falls: Sequence[Sequence[float]]) -> Overlay:
 
 
 def heat_range(weights: Sequence[float]) -> str:
-    """The least and the most attention on a patch, in per cent.
+    """Format the least and the most attention on a patch, in per cent.
 
     >>> heat_range([0.051, 0.3, 0.6])
     '5.1–60 %'
@@ -113,7 +113,7 @@ def heat_range(weights: Sequence[float]) -> str:
 
 
 def selected_overlay(tokens: Tokens, *, tinted: bool = True, in_corner: bool = False) -> Overlay:
-    """The selected tokens, each in the colour of the first head that selected it, with the numbers of its heads."""
+    """Mark the selected tokens, each with the colour of its first head and the numbers of all its heads."""
     marks = []
     for token in sorted(set(tokens.selected)):
         heads = [head for head, chosen in enumerate(tokens.selected) if chosen == token]
@@ -124,7 +124,7 @@ def selected_overlay(tokens: Tokens, *, tinted: bool = True, in_corner: bool = F
 
 
 def head_overlays(tokens: Tokens, head: int) -> tuple[Overlay, ...]:
-    """The attention of one head as heat, and the token that it selected as an outline."""
+    """Show the attention of one head as heat, and outline the token it selected."""
     heat = heat_overlay(tokens.rollout[head], tokens.grid)
     if not tokens.selected:
         return (heat,)
@@ -133,7 +133,7 @@ def head_overlays(tokens: Tokens, head: int) -> tuple[Overlay, ...]:
 
 
 def borders(patches: Iterable[int], grid: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The sides of some patches that no two of them share, from corner to corner, in patches from the upper left."""
+    """Return the outer sides of a group of patches as pairs of corners (x, y), in patches from the upper left."""
     held = {divmod(patch, grid) for patch in patches}
     sides = []
     for row, column in sorted(held):
@@ -145,7 +145,7 @@ def borders(patches: Iterable[int], grid: int) -> list[tuple[tuple[int, int], tu
 
 
 def new_figure(width: float, height: float, *, fitted: bool = True) -> "Figure":
-    """An empty figure of so many inches, known to no pyplot; `fitted` makes room for labels by itself."""
+    """Return an empty figure of this size in inches, without pyplot; `fitted` makes room for labels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -155,7 +155,7 @@ def new_figure(width: float, height: float, *, fitted: bool = True) -> "Figure":
 
 
 def show_picture(axes: "Axes", picture: np.ndarray, caption: str, *overlays: Overlay) -> None:
-    """A picture that fills its axes, under its caption."""
+    """Fill the axes with a picture and its overlays, below a caption."""
     draw_picture(axes, picture, (0, 0))
     axes.set_xlim(0, 1)
     axes.set_ylim(1, 0)

@@ -1,4 +1,4 @@
-"""Runs -> one HTML page that needs no other file, and on request its tables and figures as files."""
+"""Runs -> one self-contained HTML page, and optionally its tables and figures as files."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ from epir.core.errors import OutputError, RunError
 from epir.core.files import write_text
 from epir.core.output import check_place, claimed_file, resolved
 from epir.core.table import latex_tables, markdown_tables
-from epir.evaluation.comparison import check_comparable, score_columns
+from epir.evaluation.comparison import check_comparable
 from epir.evaluation.scores import Column
 from epir.evaluation.store import CONFIG, Run, open_run, runs_in
 from epir.evaluation.table import COLUMN_NAMES, score_text
@@ -40,7 +40,7 @@ FIGURE_NAMES: dict[Column, str] = {
     "seen_in_training": "seen-in-training-leaks",
     "not_checked": "not-checked",
 }
-MOST_PICTURED = 3  # runs whose token pictures are shown: those of one run take a third of a megabyte
+MOST_PICTURED = 3  # runs whose token pictures are shown; each takes a third of a megabyte
 
 Part = tuple[str, str, Markup]  # ident, title, content
 
@@ -57,18 +57,17 @@ def report(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Write the report of one run, or of several under one protocol, and return the page's path.
+    """Write the report of one run, or of several under one protocol, and return the path of the page.
 
-    `epir.report("runs/first")` writes `runs/first/report.html`; `epir.report(run)` takes what `evaluate` returned.
-
-    A folder of runs, as `epir ablate` writes it, stands for all of them. `faces=False` leaves out every picture of a
-    face. LaTeX and Markdown go beside the page under its name, figures as PNG and SVG into `figures`.
+    `epir.report("runs/first")` writes `runs/first/report.html`; `epir.report(run)` takes the result of `evaluate`. A
+    folder of runs, as written by `epir ablate`, means all runs in it. `faces=False` omits every picture of a face.
+    LaTeX and Markdown files are named after the page; figures go into the folder `figures` as PNG and SVG.
     """
     named = [runs] if isinstance(runs, str | Path | Run) else list(runs)
-    every = [run for each in named for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
-    opened = results.in_order(list({resolved(run.folder): run for run in every}.values()))
+    found = [run for item in named for run in ([item] if isinstance(item, Run) else open_runs(Path(item)))]
+    opened = results.sort_runs(list({resolved(run.folder): run for run in found}.values()))
     if not opened:
-        raise RunError("there is no run to report", fix="name one or more folders, as epir evaluate writes them")
+        raise RunError("there is no run to report", fix="name one or more folders written by epir evaluate")
     for run in opened[1:]:
         check_comparable(opened[0], run)
     path = page_path(out, named, opened)
@@ -80,7 +79,7 @@ def report(
             claims.enter_context(claimed_file(file, force=force, inputs=inputs))
         if figures is not None:
             check_place(resolved(Path(figures) / "figure.png"))
-        texts = {path: page(opened, maps=maps, faces=faces, progress=progress or Silent())}
+        texts = {path: report_page(opened, maps=maps, faces=faces, progress=progress or Silent())}
         texts |= {file: write(all_tables(opened)) for file, write in extra.items()}
         if figures is not None:
             drawn = all_figures(opened, find_sources(opened[0], maps), faces=faces)
@@ -91,16 +90,16 @@ def report(
 
 
 def open_runs(folder: Path) -> list[Run]:
-    """The run in a folder, or all runs in a folder of runs."""
+    """Open the run in a folder, or all runs in a folder of runs."""
     inside = runs_in(folder) if not (folder / CONFIG).exists() else []
-    return [open_run(each) for each in inside] or [open_run(folder)]
+    return [open_run(run) for run in inside] or [open_run(folder)]
 
 
 def page_path(out: str | Path | None, named: Sequence[str | Path | Run], runs: Sequence[Run]) -> Path:
-    """Where the page goes: `out`, or inside the one folder that was given, or beside the first of several runs."""
+    """Return the path of the page: `out`, inside the one named folder, or next to the first of several runs."""
     if out is not None:
         path = Path(out) / PAGE if Path(out).is_dir() else Path(out)
-        if path.suffix.lower() not in (".html", ".htm"):  # the tables go beside it under other endings
+        if path.suffix.lower() not in (".html", ".htm"):  # the tables have the same name with other suffixes
             raise OutputError(f"{path} does not end in .html", fix=f"name it {path.with_suffix('.html')}")
         return path
     if len(named) == 1 and not isinstance(named[0], Run):
@@ -109,21 +108,23 @@ def page_path(out: str | Path | None, named: Sequence[str | Path | Run], runs: S
 
 
 def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) -> dict[str, "Figure"]:
-    """Every figure by its file name: those of the first run, and of the sweep if the runs are one."""
+    """Draw every figure, by file name: those of the first run, and of the sweep if the runs are a sweep."""
     first = runs[0]
     classes = first.experiment.classes
     main = COLUMN_NAMES[first.experiment.columns[0]]
     drawn: dict[str, Figure] = {
         f"confusion-{FIGURE_NAMES[column]}": draw_confusions(results.confusions(first.predictions, classes, column))
-        for column in score_columns(first)
+        for column in first.experiment.columns
     }
-    drawn["people"] = draw_people(results.people(first.predictions, score_columns(first)), sections.main_name([first]))
+    drawn["people"] = draw_people(
+        results.person_scores(first.predictions, first.experiment.columns), sections.main_name([first])
+    )
     drawn["scores"] = draw_strips(sections.score_strips(runs), **sections.scale(runs))
     examples = results.choose_examples(first, right=3, wrong=3)
-    shown = [each for each in examples if each.tokens and sources.map_of(each.prediction.key) is not None]
+    shown = [example for example in examples if example.tokens and sources.map_of(example.prediction.key) is not None]
     if shown:
-        rows = [example_tiles(each, sources.map_of(each.prediction.key)) for each in shown]
-        titles = [f"{each.prediction.truth} → {each.prediction.strict}\n({main})" for each in shown]
+        rows = [example_tiles(example, sources.map_of(example.prediction.key)) for example in shown]
+        titles = [f"{example.prediction.truth} → {example.prediction.strict}\n({main})" for example in shown]
         drawn["tokens"] = draw_tiles(rows, titles=titles, side=1.25)
     charts = [results.loss_chart(first.folds), results.epoch_chart(first.folds, classes, first.experiment.columns[0])]
     if len(runs) > 1 and results.sweep_of(runs):
@@ -133,8 +134,8 @@ def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) ->
     return drawn | {chart.name: draw_chart(chart) for chart in charts if chart}
 
 
-def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progress: Progress) -> str:
-    """The whole page as HTML."""
+def report_page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progress: Progress) -> str:
+    """Return the whole page as HTML."""
     progress.start("report", len(runs))
     titles = results.run_titles(runs)
     sources = [find_sources(run, maps) for run in runs]
@@ -145,7 +146,7 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     alone = len(runs) == 1
     for number, (run, title, source) in enumerate(zip(runs, titles, sources, strict=True), start=1):
         inner = run_parts(run, source, faces=faces, number=number)
-        inner += [] if alone else [("provenance" + ending(number), "Provenance", provenance_part(run))]
+        inner += [] if alone else [("provenance" + id_suffix(number), "Provenance", provenance_part(run))]
         body += [section(*part) for part in inner] if alone else [run_block(run, title, inner, number)]
         links += [(ident, name) for ident, name, _ in inner] if alone else [(f"run-{number}", title)]
         progress.advance(note=title)
@@ -157,11 +158,11 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     links += [(ident, title) for ident, title, _ in last]
     contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
     title = f"{results.series_title(runs)} on {runs[0].experiment.protocol}"
-    return whole_page(title, join(sections.headline(runs), contents, *body))
+    return whole_page(title, join(sections.page_header(runs), contents, *body))
 
 
 def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[Part]:
-    """The parts about the points of a sweep together."""
+    """Return the parts about a sweep as a whole."""
     parts: list[Part] = []
     charts = results.sweep_charts(runs) if len(runs) > 1 else []
     if charts:
@@ -169,14 +170,14 @@ def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[P
     if charts and results.sweep_of(runs) == "integration":
         pictures = sections.integration_part(runs, sources, faces=faces)
         if pictures:
-            lead = "Each token is drawn as the mean of its patches: the detail that is left at each integration rate."
+            lead = "Each token is drawn as the mean of its patches: the detail left at each integration rate."
             parts.append(("rates", "Token integration", join(element("p", lead, class_="lead"), pictures)))
     return parts
 
 
 def run_parts(run: Run, sources: Sources, *, faces: bool, number: int) -> list[Part]:
-    """The parts about one run alone; `number` makes the names of the parts of several runs unique."""
-    end = ending(number)
+    """Return the parts about one run; `number` makes their ids unique on a page of several runs."""
+    end = id_suffix(number)
     parts = [
         (f"confusions{end}", "Confusions", sections.confusion_part(run)),
         (f"people{end}", "People", sections.people_part(run)),
@@ -186,22 +187,22 @@ def run_parts(run: Run, sources: Sources, *, faces: bool, number: int) -> list[P
     tables = [(ident, title, make(run)) for ident, title, make in TABLE_SECTIONS]
     parts += [(f"{ident}{end}", title, html_table(table)) for ident, title, table in tables if table is not None]
     if sections.is_about_units(run):
-        parts.sort(key=lambda part: part[1] != "Action units")  # what was evaluated comes first
+        parts.sort(key=lambda part: part[1] != "Action units")  # the target of the evaluation comes first
     if number <= MOST_PICTURED:
         pictures = sections.tokens_part(run, sources, faces=faces)
     else:
-        note = f"Pictures of {MOST_PICTURED} runs are shown; epir report {run.folder.name} shows those of this one."
+        note = f"Pictures of {MOST_PICTURED} runs are shown; epir report {run.folder.name} shows those of this run."
         pictures = element("p", note, class_="note")
     return [*parts, (f"tokens{end}", "What the model looked at", pictures)]
 
 
-def ending(number: int) -> str:
-    """The ending of the names of the parts of a further run."""
+def id_suffix(number: int) -> str:
+    """Return the suffix of the ids of a run's parts; the first run has none."""
     return "" if number == 1 else f"-{number}"
 
 
 def run_block(run: Run, title: str, parts: Sequence[Part], number: int) -> Markup:
-    """All parts of one of several runs, folded away except for the first."""
+    """Return all parts of one of several runs, collapsed except for the first."""
     about = f"UF1 {score_text(run.main['uf1'])}, {COLUMN_NAMES[run.experiment.columns[0]]}"
     summary = element("summary", title, " ", element("span", about, class_="soft"))
     return element(

@@ -1,4 +1,4 @@
-"""Maps and faces of clips as small RGB pictures: where they are found, how they are coloured and encoded.
+"""Maps and faces of clips as small RGB pictures: find, colour and encode them.
 
 Axes: S map size; maps are (3, S, S) float32 u, v, strain; pictures are (H, W, 3) uint8 RGB
 """
@@ -15,26 +15,26 @@ from epir.core.records import Clip
 from epir.evaluation.store import Run
 from epir.maps.mapset import MapSet, load_maps
 
-FACE_SIZE = 168  # pixels; a multiple of every usual grid of patches
+FACE_SIZE = 168  # pixels; a multiple of all common patch grids
 BLUE, ORANGE, PURPLE = (0, 114, 178), (213, 94, 0), (68, 1, 84)  # distinct for colour-blind readers
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The maps of a run's clips, by the clips' names; `note` says what is missing."""
+    """The maps of a run's clips by clip key; `note` says what is missing."""
 
     places: dict[str, tuple[MapSet, int]]
     note: str = ""
 
     def map_of(self, key: str) -> np.ndarray | None:
-        """The (3, S, S) map of a clip, if it is available."""
+        """Return the map (3, S, S) of a clip, if available."""
         if key not in self.places:
             return None
         mapset, row = self.places[key]
         return np.asarray(mapset.maps[row])
 
     def face_of(self, key: str) -> np.ndarray | None:
-        """The face at the apex, (168, 168, 3) uint8, if the frames are available."""
+        """Return the face at the apex, (168, 168, 3) uint8, if the frames are available."""
         if key not in self.places:
             return None
         mapset, row = self.places[key]
@@ -42,29 +42,29 @@ class Sources:
 
 
 def find_sources(run: Run, folders: Sequence[str | Path] = ()) -> Sources:
-    """The run's maps: in the given folders, or else where the run recorded them, if they are unchanged.
+    """Find the run's maps in these folders or, by default, where the run recorded them, if unchanged.
 
-    Folders that the user gives must hold the run's maps; recorded ones that do not are left out with a note.
+    Folders named by the user must hold the run's maps; recorded folders that do not are skipped with a note.
     """
     sets = [load_maps(folder, verify=False) for folder in folders] or _recorded(run)
-    wanted = set(run.experiment.maps)
+    digests = set(run.experiment.maps)
     for mapset in sets:
-        if folders and mapset.digest not in wanted:
+        if folders and mapset.digest not in digests:
             raise MapSetError(
                 f"{mapset.folder} does not hold the maps of {run.folder}",
                 fix="give the map sets of the run, or leave --maps out",
             )
-    fitting = [mapset for mapset in sets if mapset.digest in wanted]
-    places = {clip.key: (mapset, row) for mapset in fitting for row, clip in enumerate(mapset.clips)}
-    missing = len(wanted) - len({mapset.digest for mapset in fitting})
+    matching = [mapset for mapset in sets if mapset.digest in digests]
+    places = {clip.key: (mapset, row) for mapset in matching for row, clip in enumerate(mapset.clips)}
+    missing = len(digests) - len({mapset.digest for mapset in matching})
     if not missing:
         return Sources(places)
-    what = "The map set was" if len(wanted) == 1 else f"{missing} of {len(wanted)} map sets were"
+    what = "The map set was" if len(digests) == 1 else f"{missing} of {len(digests)} map sets were"
     return Sources(places, note=f"{what} not found, so pictures are left out; give it with --maps.")
 
 
 def apex_face(clip: Clip, folder: Path | None) -> np.ndarray | None:
-    """The face of a clip at its apex, with the crop of its map; nothing where the frames cannot be read."""
+    """Return the face of a clip at its apex, with the crop of its map; None if the frames cannot be read."""
     from epir.faces.align import Crop
     from epir.frames.reader import open_frames, upright
 
@@ -79,16 +79,16 @@ def apex_face(clip: Clip, folder: Path | None) -> np.ndarray | None:
         with upright(open_frames(path), int(clip.extra.get("turned") or 0)) as opened:
             return Crop.from_text(crop).apply(opened.read(clip.apex), FACE_SIZE)
     except EpirError:
-        return None  # one picture less: the report is about the run, not about its frames
+        return None  # a report works without this picture
 
 
 def centred(channel: np.ndarray) -> np.ndarray:
-    """A flow channel around its zero; a channel stretched to 0..1 has lost it, so its median stands in."""
+    """Return a flow channel around its zero; a channel stretched to 0..1 has lost it, so its median is used."""
     return channel if channel.min() < 0 else channel - np.median(channel)
 
 
 def map_pictures(flow_map: np.ndarray) -> dict[str, np.ndarray]:
-    """The flow as colour and each channel of a map, by caption; u and v have the same scale."""
+    """Return the flow as colour and each channel of a map, by caption; u and v share a scale."""
     u, v = centred(flow_map[0]), centred(flow_map[1])
     limit = float(max(np.abs(u).max(), np.abs(v).max()))
     return {
@@ -100,45 +100,45 @@ def map_pictures(flow_map: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def motion_picture(flow_map: np.ndarray) -> np.ndarray:
-    """The length of the motion in light greys, a background for tokens."""
+    """Return the magnitude of the motion in light greys, as a background for tokens."""
     return grey_picture(np.hypot(centred(flow_map[0]), centred(flow_map[1])))
 
 
 def signed_picture(channel: np.ndarray, limit: float) -> np.ndarray:
-    """A channel from blue (-limit) through white (0) to orange (+limit)."""
+    """Colour a channel from blue (-limit) through white (0) to orange (+limit)."""
     share = np.clip(channel / max(limit, 1e-12), -1, 1)[..., None]  # (S, S, 1)
     ends = np.where(share < 0, np.array(BLUE), np.array(ORANGE))  # (S, S, 3)
     return _blend(np.abs(share), ends)
 
 
 def flow_picture(flow_map: np.ndarray) -> np.ndarray:
-    """The motion of a map as colour: hue is direction, strength is length."""
+    """Colour the motion of a map: hue is direction, saturation is magnitude."""
     from epir.flow.colour import flow_to_colour
 
     return flow_to_colour(np.stack([centred(flow_map[0]), centred(flow_map[1])], axis=-1))  # (S, S, 3)
 
 
 def wheel_picture() -> np.ndarray:
-    """The legend of `flow_picture`: each point has the colour of motion in its own direction."""
+    """Return the legend of `flow_picture`: each point has the colour of motion in its direction."""
     from epir.flow.colour import colour_wheel
 
     return colour_wheel(112)  # (112, 112, 3)
 
 
 def positive_picture(channel: np.ndarray) -> np.ndarray:
-    """A channel from white (its smallest value) to dark purple (its largest)."""
+    """Colour a channel from white (its smallest value) to dark purple (its largest)."""
     return _blend(_stretched(channel)[..., None], np.array(PURPLE))
 
 
 def grey_picture(channel: np.ndarray) -> np.ndarray:
-    """A channel in light greys, from white (its smallest value)."""
+    """Colour a channel in light greys, from white (its smallest value)."""
     return np.repeat((255 - 150 * _stretched(channel))[..., None], 3, axis=-1).round().astype(np.uint8)
 
 
 def integrated_picture(picture: np.ndarray, groups: Sequence[Sequence[int]], grid: int) -> np.ndarray:
-    """The picture as merged tokens hold it: the patches of one token share the mean of their pixels.
+    """Show a picture as merged tokens hold it: the patches of one token share the mean of their pixels.
 
-    A token of one patch keeps its pixels, so that at rate 0 the picture is unchanged.
+    A token of one patch keeps its pixels, so at rate 0 the picture is unchanged.
     """
     height, width = picture.shape[0] // grid, picture.shape[1] // grid
     cut = picture[: height * grid, : width * grid].astype(np.float64)
@@ -151,12 +151,12 @@ def integrated_picture(picture: np.ndarray, groups: Sequence[Sequence[int]], gri
 
 
 def png(picture: np.ndarray) -> bytes:
-    """The picture as PNG, every pixel kept."""
+    """Encode a picture as PNG."""
     return _encoded(picture, "PNG", optimize=True)
 
 
 def jpeg(picture: np.ndarray, *, quality: int = 82) -> bytes:
-    """The picture as JPEG, for faces."""
+    """Encode a picture as JPEG, for faces."""
     return _encoded(picture, "JPEG", quality=quality)
 
 
@@ -169,7 +169,7 @@ def _encoded(picture: np.ndarray, kind: str, **options: int) -> bytes:
 
 
 def _recorded(run: Run) -> list[MapSet]:
-    """The map sets in the folders that the run's environment names, as far as they can still be opened."""
+    """Open the map sets at the folders in the run's environment that still exist."""
     mapsets = []
     for entry in run.environment.get("maps", ()):
         place = entry.get("folder") if isinstance(entry, dict) else None

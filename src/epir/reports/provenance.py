@@ -1,4 +1,4 @@
-"""The end of a page: provenance (command, machine, versions, digests, every setting), and the glossary."""
+"""The end of a page: provenance (command, machine, versions, digests, all settings) and the glossary."""
 
 from collections.abc import Mapping
 from shlex import quote
@@ -31,13 +31,13 @@ GLOSSARY: Final = (
     ),
     (
         SEEN,
-        "In place of strict where --allow-seen was given: people or clips of the evaluation, or copies of them, were "
-        "among those that the weights were trained on. Such a score says nothing about other people.",
+        "Replaces strict with --allow-seen: the weights were trained on people or clips of the evaluation, or on "
+        "copies of them. The score says nothing about other people.",
     ),
     (
         NOT_CHECKED,
-        "In place of strict for predictions that other software made: how the epoch was chosen, and on whom the method "
-        "was trained, is not known here.",
+        "Replaces strict for predictions of other software: it is not known how the epoch was chosen, and on whom the "
+        "method was trained.",
     ),
     (
         "published",
@@ -48,7 +48,7 @@ GLOSSARY: Final = (
     (
         "first weights",
         "The weights that training starts from: random, shipped (those that come with EPIR, trained on synthetic "
-        "faces), or a model folder. Of a zero-shot run: the weights that predict.",
+        "faces), or a model folder. For a zero-shot run: the weights that predict.",
     ),
     (
         "UF1",
@@ -56,13 +56,13 @@ GLOSSARY: Final = (
         "rare class counts as much as a frequent one.",
     ),
     ("UAR", "The recall of each class, averaged without weights, from the same pooled matrix. Chance: 1 / classes."),
-    ("accuracy", "The share of clips that were recognised. Always answering the most frequent class can score well."),
+    ("accuracy", "The share of correct answers. Always answering the most frequent class can score well."),
     (
         "interval",
         f"{LEVEL} of the scores when people are resampled with replacement. People are resampled, not clips, since "
         "the clips of one person resemble each other.",
     ),
-    ("fold", "One training: some people are held out, the model learns from all others and predicts the held-out."),
+    ("fold", "One training run: some people are held out; the model learns from all others and predicts those."),
     (
         "map",
         "The input of the model: the optical flow between onset and apex (u to the right, v downwards) and its strain.",
@@ -77,7 +77,7 @@ GLOSSARY: Final = (
 
 
 def provenance_part(run: Run) -> Markup:
-    """The section of the page."""
+    """Return the section with the command, the environment and all settings."""
     settings = tomli_w.dumps(to_dict(run.experiment))
     return join(
         element("pre", command(run)),
@@ -87,13 +87,13 @@ def provenance_part(run: Run) -> Markup:
 
 
 def glossary_part() -> Markup:
-    """The meaning of the words."""
+    """Return the glossary."""
     entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
     return element("dl", *entries, class_="glossary")
 
 
 def command(run: Run) -> str:
-    """The command that reproduces this run, with only what differs from the defaults."""
+    """Return the command that reproduces this run, without options at their defaults."""
     experiment = run.experiment
     folders = [entry.get("folder") or "MAPS" for entry in _map_entries(run)] or ["MAPS"]
     names = [folder.rstrip("/").split("/")[-1] for folder in folders]
@@ -119,7 +119,7 @@ def command(run: Run) -> str:
 
 
 def environment_table(run: Run) -> Table:
-    """Digests, versions and machine."""
+    """Tabulate digests, versions and machine."""
     rows = [Row(("experiment", run.experiment.digest))]
     for number, entry in enumerate(_map_entries(run), start=1):
         recipe = entry.get("recipe")
@@ -136,14 +136,14 @@ def _map_entries(run: Run) -> list[Mapping[str, Any]]:
 
 
 def _changes(section: str, default: object, actual: object, leave_out: tuple[str, ...] = ()) -> list[str]:
-    """`--set` for every setting that is not the default."""
+    """Return `--set` options for every setting that differs from the default."""
     before, after = to_dict(default) if default else {}, to_dict(actual)
     changed = [name for name in after if name not in leave_out and after[name] != before.get(name)]
     return [word for name in changed for word in ("--set", f"{section}.{name}={after[name]}")]
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested values as lines of `name.inner` and text."""
+    """Flatten nested values into names and texts."""
     lines: list[tuple[str, str]] = []
     for name, value in values.items():
         is_nested = isinstance(value, Mapping)

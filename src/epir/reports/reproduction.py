@@ -1,4 +1,4 @@
-"""The paper's tables and figures beside ours, on one page: what `epir reproduce` writes."""
+"""The paper's tables and figures next to ours on one page, written by `epir reproduce`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from epir.evaluation.table import (
     INTERVAL_NOTE,
     LEVEL,
     OWN_METHOD,
+    column_kind,
     corpus_title,
     interval_text,
-    kind_of,
     score_text,
 )
 from epir.reports import sections
@@ -37,30 +37,30 @@ FIGURE_OF = {"blocks": "score against the number of blocks", "integration": "tok
 QUICK_NOTE = "A quick look: few folds and few epochs. These are not the paper's training, and not a result."
 LITERAL_NOTE = "The literal reading: settings of the preset paper in every rung (docs/paper_map.md)."
 PRINTED_NOTE = (
-    "Printed: as the paper prints it, of all people of the protocol, its epoch chosen in a way that it does not say; "
+    "Printed: as in the paper, for all people of the protocol; the paper does not say how it chose the epoch, so "
     "compare it with best epoch (leaks). Only strict is a result."
 )
 STEP_NOTE = "Difference and p: UF1 against the rung above it in this table, paired permutation test over people."
 
 
 def write_reproduction(results: Reproduction, out: str | Path, *, faces: bool = True) -> Path:
-    """Write the page, its numbers as JSON and its tables as Markdown into the folder, and give the page's path."""
+    """Write the page, its numbers as JSON and its tables as Markdown into the folder, and return the page's path."""
     out = Path(out)
-    write_text(out / NUMBERS, json.dumps(numbers(results), indent=1) + "\n")
+    write_text(out / NUMBERS, json.dumps(reproduction_numbers(results), indent=1) + "\n")
     write_text(out / TABLES, markdown_tables(paper_tables(results)))
-    write_text(out / PAGE, page(results, faces=faces))
+    write_text(out / PAGE, reproduction_page(results, faces=faces))
     return out / PAGE
 
 
 def paper_tables(results: Reproduction) -> list[Table]:
-    """Every table of the paper that could be made, in its order."""
-    tables = [(TABLE_OF[part.protocol][0], comparison_table(part)) for part in results.parts]
+    """Return every table of the paper that could be reproduced, in its order."""
+    tables = [(TABLE_OF[part.protocol][0], methods_table(part)) for part in results.parts]
     tables += [(TABLE_OF[part.protocol][1], ladder_table(part)) for part in results.parts if len(part.ladder) > 1]
     return [table for _, table in sorted(tables, key=lambda pair: pair[0])]
 
 
-def comparison_table(part: Reproduced) -> Table:
-    """Tables 1 to 3: ours in every column, then what is printed, the paper's own method first."""
+def methods_table(part: Reproduced) -> Table:
+    """Return Table 1, 2 or 3: ours in every column, then the printed scores, the paper's own method first."""
     run, number = part.epir, TABLE_OF[part.protocol][0]
     parts = _parts(run)
     rows = _run_rows("epir", run, parts)
@@ -80,7 +80,7 @@ def comparison_table(part: Reproduced) -> Table:
 
 
 def ladder_table(part: Reproduced) -> Table:
-    """Tables 4 and 5: every rung, its printed scores, and the paired test against its neighbour."""
+    """Return Table 4 or 5: every rung, its printed scores, and the paired test against the rung above."""
     number, parts = TABLE_OF[part.protocol][1], _parts(part.epir)
     printed: dict[str, list[PublishedScores]] = {}
     for each in ladder(part.protocol):
@@ -103,8 +103,8 @@ def ladder_table(part: Reproduced) -> Table:
     )
 
 
-def numbers(results: Reproduction) -> dict[str, Any]:
-    """Everything as plain values."""
+def reproduction_numbers(results: Reproduction) -> dict[str, Any]:
+    """Return all scores and tests as plain values."""
     return {
         "quick": results.quick,
         "literal": results.literal,
@@ -133,15 +133,16 @@ def numbers(results: Reproduction) -> dict[str, Any]:
     }
 
 
-def page(results: Reproduction, *, faces: bool) -> str:
-    """The whole page as HTML."""
+def reproduction_page(results: Reproduction, *, faces: bool) -> str:
+    """Return the whole page as HTML."""
     lead = (
         "Every table and figure of the paper that these maps allow: ours, strict and best epoch (leaks), and printed."
     )
     notes = [QUICK_NOTE] if results.quick else []
     notes += [LITERAL_NOTE] if results.literal else []
     notes += [
-        f"Not made: {protocol} (Table {TABLE_OF[protocol][0]}): {why}." for protocol, why in results.missing.items()
+        f"Not reproduced: {protocol} (Table {TABLE_OF[protocol][0]}): {why}."
+        for protocol, why in results.missing.items()
     ]
     warnings = dict.fromkeys(text for part in results.parts for text in sections.warnings([part.epir]))
     header = element(
@@ -174,7 +175,7 @@ def _columns(parts: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _run_rows(name: str, run: Run, parts: Sequence[str]) -> list[Row]:
-    """One row per column of a run."""
+    """Return one row per score column of a run."""
     rows = []
     for column in run.experiment.columns:
         values: Mapping[str, Any] = run.scores[column]
@@ -182,7 +183,9 @@ def _run_rows(name: str, run: Run, parts: Sequence[str]) -> list[Row]:
         for part in parts:
             cells += [score_text(values["parts"][part]["uf1"]), score_text(values["parts"][part]["uar"])]
         is_main = column == run.experiment.columns[0]
-        rows.append(Row((name, COLUMN_NAMES[column], *cells, *size_cells(run)), kind=kind_of(column), strong=is_main))
+        rows.append(
+            Row((name, COLUMN_NAMES[column], *cells, *size_cells(run)), kind=column_kind(column), strong=is_main)
+        )
     return rows
 
 
@@ -200,7 +203,7 @@ def _printed_row(method: str, pairs: Sequence[PublishedScores], parts: Sequence[
 
 
 def _with_test(row: Row, step: Comparison | None) -> Row:
-    """The row with its difference to the rung above; the test is of the main column."""
+    """Add the difference to the rung above; only the main column is tested."""
     cells = ("", "")
     if step is not None and row.strong:
         cells = (f"{step.difference:+.4f}", "< 0.001" if step.p < 0.001 else f"{step.p:.3f}")

@@ -1,7 +1,7 @@
-"""What runs say beyond their scores: confusions, people, curves, examples, and series of runs.
+"""The data behind figures and tables: confusions, people, curves, examples, and series of runs.
 
 `figures.py` draws it, `tables.py` tabulates it. Runs that belong together are recognised by their settings: rungs of
-the ablation ladder by their names, points of a sweep by the one setting that differs.
+the ablation ladder by name, points of a sweep by the one setting that differs.
 
 Axes: C classes (rows of a confusion matrix are the truth), E epochs, F folds and seeds
 """
@@ -17,13 +17,12 @@ import numpy as np
 from epir.core.config import to_dict
 from epir.core.records import Prediction
 from epir.core.table import Kind
-from epir.evaluation.comparison import score_columns
 from epir.evaluation.fold import FoldRecord
 from epir.evaluation.published import RUNGS
 from epir.evaluation.scores import COLUMNS, Column, counts_by_person
 from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES, LEVEL, kind_of
-from epir.models.tokens import Tokens, read_tokens
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, column_kind
+from epir.models.predict import Tokens, read_tokens
 
 Sweep = Literal["blocks", "integration"]
 SWEEPS: tuple[Sweep, ...] = ("blocks", "integration")
@@ -33,7 +32,7 @@ SPREAD = (10, 90)  # percentiles of the band around a learning curve
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts by truth and prediction, as means over the seeds."""
+    """Counts by truth and prediction, averaged over seeds."""
 
     part: str  # a corpus, or `full`
     column: Column
@@ -42,24 +41,24 @@ class Confusion:
 
     @property
     def rates(self) -> np.ndarray:
-        """Each row as shares of its sum; NaN where a class has no clips."""
+        """The share of each answer within its row; NaN for a class without clips."""
         sums = self.counts.sum(axis=1, keepdims=True)
         return np.divide(self.counts, sums, out=np.full(self.counts.shape, np.nan), where=sums > 0)  # (C, C)
 
 
 @dataclass(frozen=True)
 class PersonScore:
-    """The accuracy on one person's clips, as means over the seeds."""
+    """The accuracy on one person's clips, averaged over seeds."""
 
     person: str
     clips: int
     strict: float
-    best_epoch: float | None  # none without epochs (zero-shot)
+    best_epoch: float | None  # None without epochs (zero-shot)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line with its points; `low` and `high` bound the band around it, if there is one."""
+    """A line through points; `low` and `high` bound an optional band around it."""
 
     name: str
     x: tuple[float, ...]
@@ -72,7 +71,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over one axis."""
+    """Lines over a common axis."""
 
     name: str
     title: str
@@ -83,16 +82,16 @@ class Chart:
     note: str = ""
 
     def bounds(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The range of x and of y that shows every point."""
+        """Return the ranges of x and y that show every point."""
         xs = [x for line in self.lines for x in line.x]
         ys = [y for line in self.lines for y in (*line.y, *line.low, *line.high) if math.isfinite(y)]
-        across = (min(xs, default=0.0), max(xs, default=1.0))
-        return _opened(across), self.y_range or _opened((min([0.0, *ys]), max(ys, default=1.0) * 1.05))
+        x_range = _widened(min(xs, default=0.0), max(xs, default=1.0))
+        return x_range, self.y_range or _widened(min([0.0, *ys]), max(ys, default=1.0) * 1.05)
 
 
 @dataclass(frozen=True)
 class Dot:
-    """One score on a scale from 0 to 1; `bounds` is its interval, if it has one."""
+    """One score on a scale from 0 to 1, with an optional interval."""
 
     label: str
     value: float
@@ -102,14 +101,14 @@ class Dot:
 
 @dataclass(frozen=True)
 class Strip:
-    """One line of a scale: a title and the dots on it."""
+    """One row of scores: a title and dots on a common scale."""
 
     title: str
     dots: tuple[Dot, ...]
 
 
 @dataclass(frozen=True)
-class Example:
+class ExamplePrediction:
     """A strict prediction, and the tokens behind it."""
 
     prediction: Prediction
@@ -117,36 +116,37 @@ class Example:
 
     @property
     def is_right(self) -> bool:
-        """Whether the strict answer was the truth."""
+        """Whether the strict answer is correct."""
         return self.prediction.strict == self.prediction.truth
 
 
 def confusions(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> list[Confusion]:
-    """The pooled matrix first and then, if there are several corpora, one for each."""
-    corpora = sorted({each.corpus for each in predictions})
+    """Return the pooled matrix and, with several corpora, one per corpus."""
+    corpora = sorted({prediction.corpus for prediction in predictions})
     parts = ["full", *(corpora if len(corpora) > 1 else [])]
     matrices = []
     for part in parts:
-        counts = counts_by_person([each for each in predictions if part in ("full", each.corpus)], classes, column)
+        members = [prediction for prediction in predictions if part in ("full", prediction.corpus)]
+        counts = counts_by_person(members, classes, column)
         matrices.append(Confusion(part, column, tuple(classes), counts.sum(axis=1).mean(axis=0)))
     return matrices
 
 
-def people(predictions: Sequence[Prediction], columns: Sequence[Column] = COLUMNS) -> list[PersonScore]:
-    """Every person, the best recognised first."""
+def person_scores(predictions: Sequence[Prediction], columns: Sequence[Column] = COLUMNS) -> list[PersonScore]:
+    """Return the accuracy on each person, highest first."""
     by_person: dict[str, list[Prediction]] = defaultdict(list)
-    for each in predictions:
-        by_person[each.person].append(each)
+    for prediction in predictions:
+        by_person[prediction.person].append(prediction)
     scores = []
     for person, rows in by_person.items():
-        strict = float(np.mean([each.strict == each.truth for each in rows]))
-        best = float(np.mean([each.best_epoch == each.truth for each in rows])) if "best_epoch" in columns else None
-        scores.append(PersonScore(person, len({each.key for each in rows}), strict, best))
+        strict = float(np.mean([row.strict == row.truth for row in rows]))
+        best = float(np.mean([row.best_epoch == row.truth for row in rows])) if "best_epoch" in columns else None
+        scores.append(PersonScore(person, len({row.key for row in rows}), strict, best))
     return sorted(scores, key=lambda score: (-score.strict, -score.clips, score.person))
 
 
 def loss_chart(folds: Sequence[FoldRecord]) -> Chart | None:
-    """The training loss by epoch, mean and spread over folds and seeds; nothing for a model without epochs."""
+    """Chart the training loss by epoch, mean and spread over folds and seeds; None for a model without epochs."""
     losses = np.array([fold.loss for fold in folds if len(fold.loss) == _epochs(folds)])  # (F, E)
     if losses.size == 0:
         return None
@@ -157,7 +157,7 @@ def loss_chart(folds: Sequence[FoldRecord]) -> Chart | None:
 
 
 def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str], main: Column = "strict") -> Chart | None:
-    """Accuracy on the held-out clips after each epoch, pooled over folds: choosing an epoch by it would leak."""
+    """Chart the held-out accuracy after each epoch, pooled over folds; choosing an epoch by it would leak."""
     epochs = _epochs(folds)
     place = {name: number for number, name in enumerate(classes)}
     clips = [clip for fold in folds for clip in fold.clips]
@@ -168,44 +168,41 @@ def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str], main: Colum
     best = float(np.mean([clip.best_epoch == clip.truth for clip in clips]))
     lines = (
         Line("after each epoch, all folds (leaks)", tuple(range(1, epochs + 1)), tuple(np.mean(right, axis=0))),
-        Line(f"{COLUMN_NAMES[main]} {strict:.3f}", (1, epochs), (strict, strict), kind=kind_of(main)),
+        Line(f"{COLUMN_NAMES[main]} {strict:.3f}", (1, epochs), (strict, strict), kind=column_kind(main)),
         Line(f"{COLUMN_NAMES['best_epoch']} {best:.3f}", (1, epochs), (best, best), kind="best_epoch"),
     )
     note = "Nothing was chosen by this curve. The epoch of best epoch (leaks) differs from fold to fold."
     return Chart("held-out-accuracy", "Held-out accuracy (leaks)", "epoch", "accuracy", lines, (0.0, 1.0), note)
 
 
-def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[Example, ...]:
-    """The most confident right answers, then wrong ones, of the first seed, from every class in turn."""
-    seed = min(each.seed for each in run.predictions)
-    mine = [each for each in run.predictions if each.seed == seed]
+def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[ExamplePrediction, ...]:
+    """Return the most confident right answers, then wrong ones, of the first seed, alternating between classes."""
+    seed = min(prediction.seed for prediction in run.predictions)
+    of_seed = [prediction for prediction in run.predictions if prediction.seed == seed]
     chosen = [
-        *_most_confident([each for each in mine if each.strict == each.truth], right),
-        *_most_confident([each for each in mine if each.strict != each.truth], wrong),
+        *_most_confident([clip for clip in of_seed if clip.strict == clip.truth], right),
+        *_most_confident([clip for clip in of_seed if clip.strict != clip.truth], wrong),
     ]
-    tokens = clip_tokens(run, {each.key for each in chosen}, seed)
-    return tuple(Example(each, tokens.get(each.key)) for each in chosen)
+    tokens = clip_tokens(run, {clip.key for clip in chosen}, seed)
+    return tuple(ExamplePrediction(clip, tokens.get(clip.key)) for clip in chosen)
 
 
 def clip_tokens(run: Run, keys: set[str], seed: int) -> dict[str, Tokens]:
-    """The tokens of some clips under one seed; empty for a model that records none.
+    """Return the tokens of some clips under one seed; empty for a model that records none.
 
     A model without token selection scores the tokens but selects none, so `selected` is empty.
     """
-    selects = getattr(run.experiment.model, "selection", True)
+    has_selection = getattr(run.experiment.model, "selection", True)
     by_clip = {}
-    for fold in run.folds:
-        if fold.seed == seed:
-            for clip in fold.clips:
-                key = f"{clip.corpus}/{clip.subject}/{clip.clip}"
-                if key in keys and clip.tokens is not None:
-                    tokens = read_tokens(clip.tokens, f"the fold {fold.fold} of {run.folder}")
-                    by_clip[key] = tokens if selects else replace(tokens, selected=())
+    for clip in run.predictions:
+        if clip.seed == seed and clip.key in keys and clip.tokens is not None:
+            tokens = read_tokens(clip.tokens, f"the fold {clip.fold} of {run.folder}")
+            by_clip[clip.key] = tokens if has_selection else replace(tokens, selected=())
     return by_clip
 
 
 def clips_text(number: float) -> str:
-    """A number of clips; means over seeds may have a fraction.
+    """Format a number of clips; means over seeds may have a fraction.
 
     >>> clips_text(12.0), clips_text(12.333)
     ('12', '12.3')
@@ -218,17 +215,16 @@ def _epochs(folds: Sequence[FoldRecord]) -> int:
 
 
 def _most_confident(predictions: Sequence[Prediction], most: int) -> list[Prediction]:
-    """Up to `most`, taking turns between the true classes, the highest score of the answer first."""
+    """Return up to `most` predictions with the highest scores, alternating between the true classes."""
     by_class: dict[str, list[Prediction]] = defaultdict(list)
-    for each in sorted(predictions, key=lambda each: (-max(each.scores), each.key)):
-        by_class[each.truth].append(each)
+    for prediction in sorted(predictions, key=lambda prediction: (-max(prediction.scores), prediction.key)):
+        by_class[prediction.truth].append(prediction)
     turns = [queue[turn] for turn in range(most) for _, queue in sorted(by_class.items()) if turn < len(queue)]
     return turns[:most]
 
 
-def _opened(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds that are not one point, so that something can be drawn between them."""
-    low, high = bounds
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Return the bounds, widened if they are a single point."""
     return (low, high) if high - low > 1e-12 else (low - 0.5, high + 0.5)
 
 
@@ -236,7 +232,7 @@ def _opened(bounds: tuple[float, float]) -> tuple[float, float]:
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep | None:
-    """The one setting in which runs of one model differ, if it is the number of blocks or the rate of integration."""
+    """Return the one setting in which runs of one model differ, if it is `blocks` or `integration`."""
     models = [to_dict(run.experiment.model) for run in runs]
     if len({model["name"] for model in models}) > 1:
         return None
@@ -244,8 +240,8 @@ def sweep_of(runs: Sequence[Run]) -> Sweep | None:
     return next((sweep for sweep in SWEEPS if changed == {sweep}), None)
 
 
-def place_of(run: Run, sweep: Sweep) -> float:
-    """The value of a run on the axis of its sweep: blocks, or integration in per cent."""
+def sweep_value(run: Run, sweep: Sweep) -> float:
+    """Return the value of a run on the axis of its sweep: blocks, or integration in per cent."""
     value = float(getattr(run.experiment.model, sweep))
     return 100 * value if sweep == "integration" else value
 
@@ -256,22 +252,22 @@ def is_ladder(runs: Sequence[Run]) -> bool:
     return len(names) > 1 and len(set(names)) == len(names) and set(names) <= set(RUNGS)
 
 
-def in_order(runs: Sequence[Run]) -> list[Run]:
-    """The points of a sweep by their setting, the rungs of a ladder from the lowest; other runs as they are given."""
+def sort_runs(runs: Sequence[Run]) -> list[Run]:
+    """Sort the points of a sweep by their setting, the rungs of a ladder from the lowest; keep other runs in order."""
     sweep = sweep_of(runs)
     if sweep:
-        return sorted(runs, key=lambda run: place_of(run, sweep))
+        return sorted(runs, key=lambda run: sweep_value(run, sweep))
     if is_ladder(runs):
         return sorted(runs, key=lambda run: list(RUNGS).index(run.experiment.model.name))
     return list(runs)
 
 
 def run_titles(runs: Sequence[Run]) -> list[str]:
-    """The name of each run in tables: its model, its point of a sweep, or also its folder where models are the same."""
+    """Name each run for tables: its model or its point of a sweep, with its folder if names are equal."""
     sweep = sweep_of(runs)
     if sweep:
         unit = " %" if sweep == "integration" else ""
-        return [f"{sweep} {place_of(run, sweep):g}{unit}" for run in runs]
+        return [f"{sweep} {sweep_value(run, sweep):g}{unit}" for run in runs]
     names = [run.name for run in runs]
     return [
         name if names.count(name) == 1 else f"{name} ({run.folder.name})" for name, run in zip(names, runs, strict=True)
@@ -279,7 +275,7 @@ def run_titles(runs: Sequence[Run]) -> list[str]:
 
 
 def series_title(runs: Sequence[Run]) -> str:
-    """The name of all runs together."""
+    """Name all runs together."""
     sweep = sweep_of(runs)
     if len(runs) == 1:
         return run_titles(runs)[0]
@@ -289,12 +285,12 @@ def series_title(runs: Sequence[Run]) -> str:
 
 
 def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
-    """UF1 and UAR against the setting of the sweep, both columns; the band is the interval of the strict UF1."""
+    """Chart UF1 and UAR against the setting of the sweep, in both columns; the band is the interval of strict UF1."""
     sweep = sweep_of(runs)
     if sweep is None:
         return []
-    places = tuple(place_of(run, sweep) for run in runs)
-    columns = [column for column in score_columns(runs[0]) if all(column in score_columns(run) for run in runs)]
+    values = tuple(sweep_value(run, sweep) for run in runs)
+    columns = [column for column in runs[0].experiment.columns if all(column in run.experiment.columns for run in runs)]
     charts = []
     for name, title in (("uf1", "UF1"), ("uar", "UAR")):
         lines = []
@@ -303,7 +299,7 @@ def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
             bounds = [run.scores[column]["uf1_interval"] for run in runs] if has_band else []
             low, high = tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
             scores = tuple(run.scores[column][name] for run in runs)
-            lines.append(Line(COLUMN_NAMES[column], places, scores, low, high, kind_of(column), marked=True))
+            lines.append(Line(COLUMN_NAMES[column], values, scores, low, high, column_kind(column), marked=True))
         band = f"Band: {LEVEL} interval of {COLUMN_NAMES[columns[0]]}, bootstrap over people." if columns else ""
         note = band if name == "uf1" else ""
         heading = f"{title} against {'blocks' if sweep == 'blocks' else 'the integration rate'}"
@@ -312,8 +308,8 @@ def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
 
 
 def rate_tokens(runs: Sequence[Run], *, clips: int) -> list[tuple[str, list[Tokens]]]:
-    """A few clips, each with its tokens in every run, if all runs recorded them."""
-    chosen = [each.prediction.key for each in choose_examples(runs[0], right=clips, wrong=0)]
-    seed = min(each.seed for each in runs[0].predictions)
+    """Return a few clips with their tokens in every run, if all runs recorded them."""
+    chosen = [example.prediction.key for example in choose_examples(runs[0], right=clips, wrong=0)]
+    seed = min(prediction.seed for prediction in runs[0].predictions)
     by_run = [clip_tokens(run, set(chosen), seed) for run in runs]
     return [(key, [tokens[key] for tokens in by_run]) for key in chosen if all(key in tokens for tokens in by_run)]

@@ -8,7 +8,7 @@ import numpy as np
 from epir.core.table import Kind
 from epir.core.words import counted
 from epir.datasets.survey import expected_composite
-from epir.evaluation.comparison import main_column, score_columns, setting_differences, training_of
+from epir.evaluation.comparison import main_column, setting_differences, training_of
 from epir.evaluation.published import PublishedScores
 from epir.evaluation.store import NOT_CHECKED, SEEN, Run
 from epir.evaluation.table import (
@@ -16,9 +16,9 @@ from epir.evaluation.table import (
     FOLDS,
     LEVEL,
     OWN_METHOD,
+    column_kind,
     corpus_title,
     interval_text,
-    kind_of,
     score_text,
 )
 from epir.models.seen import UNKNOWN
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STRICT, LEAKS = COLUMN_NAMES["strict"], COLUMN_NAMES["best_epoch"]
-MOST_CARDS = 2  # more runs than this are easier to read on one scale, which comes next
+MOST_CARDS = 2  # more runs are easier to read on the common scale below
 TILES_IN_LINE = 4
-PEOPLE_IN_COLUMN = 12  # fewer stay in one column, more are spread over three
+PEOPLE_IN_COLUMN = 12  # more people are spread over three columns
 
 FACES_NOTE = "Faces are shown. The licence of a corpus may forbid sharing them: epir report --no-faces leaves them out."
 TOKENS_LEAD = (
@@ -43,8 +43,8 @@ TOKENS_LEAD = (
 )
 
 
-def headline(runs: Sequence[Run]) -> Markup:
-    """The scores, and what they are of: strict large, best epoch smaller and marked as leaking."""
+def page_header(runs: Sequence[Run]) -> Markup:
+    """Return the header: what was evaluated, warnings, and the scores, strict large and best epoch small."""
     titles = results.run_titles(runs)
     units = [_units_card(run) for run in runs if is_about_units(run)]
     cards = [_score_card(run, name, is_alone=len(runs) == 1) for run, name in zip(runs, titles, strict=True)]
@@ -66,9 +66,9 @@ def is_about_units(run: Run) -> bool:
 
 
 def warnings(runs: Sequence[Run]) -> list[str]:
-    """What a reader must know before the numbers."""
+    """Return what a reader must know before the numbers."""
     texts = []
-    if any(each.corpus == "synthetic" for run in runs for each in run.predictions):
+    if any(prediction.corpus == "synthetic" for run in runs for prediction in run.predictions):
         texts.append(
             "These are synthetic faces. The scores show that the software works, not how well people are recognised."
         )
@@ -80,17 +80,17 @@ def warnings(runs: Sequence[Run]) -> list[str]:
         texts.append(f"A zero-shot run trains nothing: it has {main_name(runs)} scores and no best epoch.")
     for run in runs:
         if run.experiment.seen_in_training:
-            told = "; ".join(map(str, run.environment.get("seen_in_training", ())))
-            texts.append(f"{run.name}: {SEEN}. People or clips of this evaluation were on both sides: {told}.")
+            leaks = "; ".join(map(str, run.environment.get("seen_in_training", ())))
+            texts.append(f"{run.name}: {SEEN}. People or clips of this evaluation were on both sides: {leaks}.")
         if run.experiment.unknown_weights:
-            texts.append(f"{run.name}: {UNKNOWN}, so that {main_name([run])} holds only if they are other people.")
-    for run in runs:
+            texts.append(f"{run.name}: {UNKNOWN}, so the scores are {main_name([run])} only if these are other people.")
         if run.experiment.is_imported:
             texts.append(f"{run.name}: {NOT_CHECKED}. How its epoch was chosen, and on whom, is not known.")
-    without = [run.name for run in runs if "best_epoch" in score_columns(run) and not any(f.loss for f in run.folds)]
-    if without:
+    has_best_epoch = [run for run in runs if "best_epoch" in run.experiment.columns]
+    without_epochs = [run.name for run in has_best_epoch if not any(fold.loss for fold in run.folds)]
+    if without_epochs:
         texts.append(
-            f"{', '.join(without)}: trained without epochs, so {main_name(runs)} and {LEAKS} are the same answers."
+            f"{', '.join(without_epochs)}: trained without epochs, so {main_name(runs)} and {LEAKS} are the same."
         )
     if tables.published_beside(runs):
         texts += _incomplete(runs[0])
@@ -98,7 +98,7 @@ def warnings(runs: Sequence[Run]) -> list[str]:
 
 
 def main_name(runs: Sequence[Run]) -> str:
-    """What the answers are: strict, unless people or clips were seen in training."""
+    """Name the main column: strict, unless people or clips were seen in training."""
     return COLUMN_NAMES[main_column(runs)]
 
 
@@ -108,9 +108,9 @@ def _lead(runs: Sequence[Run]) -> str:
 
 
 def scores_part(runs: Sequence[Run]) -> Markup:
-    """The table of scores, the same numbers on one scale, and the data they come from."""
+    """Return the scores on a common scale and as a table, and the clips they come from."""
     lead = f"All scores come from one confusion matrix pooled over all folds. {_lead(runs)}"
-    lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
+    lead += f"; {LEAKS} uses the answers." if any("best_epoch" in run.experiment.columns for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
         _figure(figures.draw_strips(score_strips(runs), **scale(runs)), class_="strips"),
@@ -121,28 +121,28 @@ def scores_part(runs: Sequence[Run]) -> Markup:
 
 
 def scale(runs: Sequence[Run]) -> dict[str, Any]:
-    """What the scores on one scale are called, and where chance is."""
+    """Return the title of the common scale, and the score of chance."""
     return {"title": "UF1", "chance": 1 / len(runs[0].experiment.classes)}
 
 
 def confusion_part(run: Run) -> Markup:
-    """The confusion matrices, pooled and per corpus."""
+    """Return the confusion matrices, pooled and per corpus."""
     classes = run.experiment.classes
-    lines = [results.confusions(run.predictions, classes, column) for column in score_columns(run)]
+    lines = [results.confusions(run.predictions, classes, column) for column in run.experiment.columns]
     if all(len(line) == 1 for line in lines):  # one corpus: both columns fit side by side
-        lines = [[each for line in lines for each in line]]
-    drawn = [[_figure(figures.draw_confusions([each])) for each in line] for line in lines]
+        lines = [[matrix for line in lines for matrix in line]]
+    drawn = [[_figure(figures.draw_confusions([matrix])) for matrix in line] for line in lines]
     rows = [element("div", *line, class_="matrices") for line in drawn]
     lead = (
-        "Each row is one true class: the share of its clips that got the answer above the column, and below it the "
-        "number of clips (mean over seeds)."
+        "Each row is a true class: the share of its clips that got the answer at the top of the column, and below it "
+        "the number of clips (mean over seeds)."
     )
     return join(element("p", lead, class_="lead"), *rows, html_table(tables.class_table(run)))
 
 
 def people_part(run: Run) -> Markup:
-    """The accuracy on each person, the best recognised first."""
-    scores = results.people(run.predictions, score_columns(run))
+    """Return the accuracy on each person, highest first."""
+    scores = results.person_scores(run.predictions, run.experiment.columns)
     columns = np.array_split(np.arange(len(scores)), 3 if len(scores) > PEOPLE_IN_COLUMN else 1)
     drawn = (figures.draw_people([scores[n] for n in column], main_name([run])) for column in columns)
     lead = "Accuracy, since UF1 is not defined for a person who does not show every class."
@@ -150,12 +150,12 @@ def people_part(run: Run) -> Markup:
 
 
 def chart_figures(charts: Sequence[results.Chart]) -> Markup:
-    """Charts side by side, each with its note."""
+    """Return charts side by side, each with its note."""
     return element("div", *(_figure(figures.draw_chart(chart), chart.note) for chart in charts), class_="charts")
 
 
 def learning_part(run: Run) -> Markup:
-    """Training loss and held-out accuracy by epoch, and each seed alone."""
+    """Return training loss and held-out accuracy by epoch, and each seed alone."""
     experiment, folds = run.experiment, run.folds
     both = results.loss_chart(folds), results.epoch_chart(folds, experiment.classes, experiment.columns[0])
     charts = [chart for chart in both if chart]
@@ -165,15 +165,15 @@ def learning_part(run: Run) -> Markup:
 
 
 def hardest_part(run: Run) -> Markup:
-    """The wrong clips whose true class got the lowest score."""
+    """Return the misclassified clips whose true class got the lowest score."""
     table = tables.hardest_table(run)
     if table is None:
-        return _note(f"Every clip was answered right by every seed ({main_name([run])}).")
+        return _note(f"Every seed classified every clip correctly ({main_name([run])}).")
     return html_table(table)
 
 
 def tokens_part(run: Run, sources: Sources, *, faces: bool) -> Markup:
-    """Pictures of right and wrong examples, as far as maps, tokens and frames are available."""
+    """Return pictures of right and wrong examples, as far as maps, tokens and frames are available."""
     examples = results.choose_examples(run)
     has_tokens = any(example.tokens for example in examples)
     parts: list[str] = []
@@ -187,24 +187,24 @@ def tokens_part(run: Run, sources: Sources, *, faces: bool) -> Markup:
         return join(*parts)
     keys = [example.prediction.key for example in examples] if faces else []
     by_clip = {key: face for key in keys if (face := sources.face_of(key)) is not None}
-    if by_clip and any(each.corpus != "synthetic" for each in run.predictions):
+    if by_clip and any(prediction.corpus != "synthetic" for prediction in run.predictions):
         parts.append(_note(FACES_NOTE))
-    column = tag(main_name([run]), kind_of(score_columns(run)[0]))
+    column = tag(main_name([run]), column_kind(run.experiment.columns[0]))
     for title, is_right in (("Right answers", True), ("Wrong answers", False)):
-        shown = [each for each in examples if each.is_right == is_right]
-        cards = [_card(each, run, sources, by_clip.get(each.prediction.key)) for each in shown]
+        shown = [example for example in examples if example.is_right == is_right]
+        cards = [_card(example, run, sources, by_clip.get(example.prediction.key)) for example in shown]
         parts += [element("h3", title, " ", column), element("div", *cards, class_="cards")] if cards else []
     return join(*parts)
 
 
 def integration_part(runs: Sequence[Run], sources: Sources, *, faces: bool) -> Markup:
-    """The same clips at every rate of a sweep; nothing without maps or tokens."""
+    """Return the same clips at every rate of a sweep; empty without maps or tokens."""
     rows = figures.integration_tiles(results.rate_tokens(runs, clips=2), sources, faces=faces)
     return _figure(figures.draw_tiles(rows), pictures=True, class_="rates") if rows else Markup()
 
 
 def moved_words(flow_map: np.ndarray | None) -> str:
-    """What moved in a map (3, S, S), in a sentence; nothing for maps that were stretched to 0..1: they have no sign."""
+    """Describe what moved in a map (3, S, S); empty for a map stretched to 0..1, which has lost the sign."""
     if flow_map is None or flow_map[:2].min() >= 0:
         return ""
     from epir.spotting.words import describe, moving_regions
@@ -213,19 +213,19 @@ def moved_words(flow_map: np.ndarray | None) -> str:
 
 
 def score_strips(runs: Sequence[Run]) -> list[results.Strip]:
-    """UF1 on one scale: of one run all clips and each corpus, of several runs all clips of each."""
+    """Return UF1 on a common scale: for one run pooled and per corpus, for several runs pooled."""
     return _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
 
 
-def _card(example: results.Example, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
-    """One clip: its name, the truth, the answer, and the pictures that are available."""
+def _card(example: results.ExamplePrediction, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
+    """Return one clip: its name, the truth, the answer, and the available pictures."""
     prediction, flow_map = example.prediction, sources.map_of(example.prediction.key)
     score = prediction.scores[run.experiment.classes.index(prediction.strict)]
     answer = element(
         "p",
         *("truth ", element("b", prediction.truth)),
         *("; answer ", element("b", prediction.strict, class_="right" if example.is_right else "wrong")),
-        *(f", score {score:.2f} ", tag(main_name([run]), kind_of(score_columns(run)[0]))),
+        *(f", score {score:.2f} ", tag(main_name([run]), column_kind(run.experiment.columns[0]))),
         class_="answer",
     )
     moved = moved_words(flow_map)
@@ -246,13 +246,13 @@ def _note(text: str) -> Markup:
 
 
 def _corpora(run: Run) -> str:
-    """The corpora of a run as their authors write them; the protocol `sde` takes any."""
-    corpora = dict.fromkeys(each.corpus for each in run.predictions)
+    """Name the corpora of a run as their authors write them; empty for the protocol `sde`, which takes any."""
+    corpora = dict.fromkeys(prediction.corpus for prediction in run.predictions)
     return "" if run.experiment.protocol == "sde" else ", ".join(map(corpus_title, corpora))
 
 
 def _units_card(run: Run) -> Markup:
-    """The mean F1 of the action units, in front of the classes."""
+    """Return the mean F1 of the action units, to show before the classes."""
     measures: dict[str, str] = {}
     for name, title in (("all", "mean F1, all units"), ("cd6me", "mean F1, units of CD6ME")):
         mean = run.scores["units"]["mean"][name]
@@ -262,7 +262,7 @@ def _units_card(run: Run) -> Markup:
 
 
 def _measures(label: str, kind: Kind, measures: dict[str, str]) -> Markup:
-    """Titles and values under a label that says of what kind they are, the first one large."""
+    """Return titles and values under a label of their kind, the first one large."""
     entries: list[str] = []
     for title, value in measures.items():
         size = None if entries else "main"
@@ -284,7 +284,7 @@ def _facts(runs: Sequence[Run]) -> str:
 
 
 def _incomplete(run: Run) -> list[str]:
-    """A sentence if the run has not all clips of the composite, whose published scores are beside it."""
+    """Return a sentence if the run lacks clips of the composite that the published scores next to it cover."""
     if run.experiment.protocol != "cde":
         return []
     whole = expected_composite("cde")
@@ -292,43 +292,43 @@ def _incomplete(run: Run) -> list[str]:
         return []
     return [
         f"The whole composite has {whole.clips} clips of {whole.people} people, this run has {run.scores['clips']} of "
-        f"{run.scores['people']}. Published scores are of the whole."
+        f"{run.scores['people']}. Published scores cover the whole."
     ]
 
 
 def _score_card(run: Run, name: str, *, is_alone: bool) -> Markup:
     columns: list[str] = []
-    for column in score_columns(run):
+    for column in run.experiment.columns:
         values = run.scores[column]
         bounds = element("small", f"{LEVEL}: {interval_text(values.get('uf1_interval'))}")
         measures: dict[str, str] = {"UF1": join(score_text(values["uf1"]), bounds)}
         measures |= {name: score_text(values[name.lower()]) for name in ("UAR", "accuracy")}
-        columns.append(_measures(COLUMN_NAMES[column], kind_of(column), measures))
+        columns.append(_measures(COLUMN_NAMES[column], column_kind(column), measures))
     about = element("span", str(training_of(run.experiment)), class_="soft")
     title = Markup() if is_alone else element("h3", name, " ", about)
     return element("div", title, *columns, class_="result")
 
 
 def _strip(title: str, run: Run) -> results.Strip:
-    """The pooled UF1 of a run, the strict one with its interval."""
+    """Return the pooled UF1 of a run, strict with its interval."""
     dots = []
-    for column in score_columns(run):
+    for column in run.experiment.columns:
         low, high = run.scores[column]["uf1_interval"]
         bounds = (low, high) if column != "best_epoch" else None
-        dots.append(results.Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], kind_of(column), bounds))
+        dots.append(results.Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], column_kind(column), bounds))
     return results.Strip(title, tuple(dots))
 
 
 def _part_strips(run: Run) -> list[results.Strip]:
-    """All clips and each corpus; the paper's own score beside each, if it has one."""
+    """Return all clips and each corpus, each with the paper's own score if published."""
     published = {each.part: each for each in tables.published_beside([run]) if each.method == OWN_METHOD}
     whole = published.get("full") or next(iter(published.values()), None)
     lines = [_with_published(_strip("all clips", run), whole)]
     parts = run.main.get("parts", {})
     for part in parts if len(parts) > 1 else ():
         dots = tuple(
-            results.Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], kind_of(column))
-            for column in score_columns(run)
+            results.Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], column_kind(column))
+            for column in run.experiment.columns
         )
         lines.append(_with_published(results.Strip(corpus_title(part), dots), published.get(part)))
     return lines
@@ -349,7 +349,7 @@ def _with_published(line: results.Strip, published: PublishedScores | None) -> r
 
 
 def _comparison(runs: Sequence[Run]) -> Markup:
-    """The paired tests, and the settings that differ."""
+    """Return the paired tests, and the settings that differ."""
     changed = dict.fromkeys(
         line for run in runs[1:] for line in setting_differences(runs[0].experiment, run.experiment)
     )

@@ -1,4 +1,4 @@
-"""The tables of a report beside those of `evaluation/table.py`: classes, seeds, data, hardest clips, cost."""
+"""The tables of a report that `evaluation/table.py` does not have: classes, seeds, data, hardest clips, cost."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final
 from epir.core.records import Prediction
 from epir.core.table import MISSING, Column, Row, Table, numbers, words
 from epir.core.words import duration
-from epir.evaluation.comparison import compare, score_columns, training_of
+from epir.evaluation.comparison import compare, training_of
 from epir.evaluation.conventions import convention_table
 from epir.evaluation.experiment import ForeignModel
 from epir.evaluation.published import PublishedScores, comparisons, ladder
@@ -35,16 +35,16 @@ HARDEST_SHOWN = 15  # clips
 
 @dataclass(frozen=True)
 class Cost:
-    """The size of a network, and its work on one clip."""
+    """The size of a network, and its work for one clip."""
 
     parameters: int
     multiply_accumulates: int
 
 
 def published_beside(runs: Sequence[Run]) -> tuple[PublishedScores, ...]:
-    """What the paper publishes for the runs' protocol: for a ladder its rungs, for a sweep only its own method.
+    """Return the paper's scores for the runs' protocol: for a ladder its rungs, for a sweep only its own method.
 
-    Nothing, if the runs have corpora that the paper does not use.
+    Empty if the runs have corpora that the paper does not use.
     """
     protocol = runs[0].experiment.protocol
     published = ladder(protocol) if is_ladder(runs) else comparisons(protocol)
@@ -55,7 +55,7 @@ def published_beside(runs: Sequence[Run]) -> tuple[PublishedScores, ...]:
 
 
 def all_tables(runs: Sequence[Run]) -> list[Table]:
-    """Every table of the page; those of single runs only if there is one."""
+    """Return every table of the page; tables about a single run only if there is one run."""
     tables: list[Table | None] = [scores_table(runs)]
     tables += [paired_table(runs)] if len(runs) > 1 else []
     tables.append(data_table(runs[0]))
@@ -66,34 +66,34 @@ def all_tables(runs: Sequence[Run]) -> list[Table]:
 
 
 def scores_table(runs: Sequence[Run]) -> Table:
-    """The scores of all runs, beside the published ones."""
+    """Tabulate the scores of all runs, next to the published ones."""
     return score_table(runs, published_beside(runs), names=run_titles(runs))
 
 
 def paired_table(runs: Sequence[Run]) -> Table:
-    """The strict scores of every further run against the first."""
+    """Tabulate the paired test of every run against the first."""
     names = {str(run.folder): title for run, title in zip(runs, run_titles(runs), strict=True)}
     return comparison_table([compare(runs[0], run) for run in runs[1:]], names=names)
 
 
 def class_table(run: Run) -> Table:
-    """Precision, recall and F1 of each class in the pooled matrix."""
+    """Tabulate precision, recall and F1 of each class in the pooled matrix."""
     columns = (Column("class"), *TRAINING_COLUMNS, EVALUATION, *numbers("clips", "precision", "recall", "F1"))
     training = training_of(run.experiment)
     rows = []
-    for column in score_columns(run):
+    for column in run.experiment.columns:
         counts = confusions(run.predictions, run.experiment.classes, column)[0].counts
         for number, name in enumerate(run.experiment.classes):
             hits, truths, answers = counts[number, number], counts[number].sum(), counts[:, number].sum()
             cells = [score_text(hits / answers if answers else None), score_text(hits / truths if truths else None)]
             f1 = score_text(2 * hits / (truths + answers) if truths + answers else None)
             rows.append(score_row((name,), training, column, (f"{truths:g}", *cells, f1)))
-    note = "From the mean counts over seeds, so the mean of F1 can differ slightly from UF1, the mean over seeds."
+    note = "Computed from counts averaged over seeds, so the mean F1 can differ slightly from UF1, a mean over seeds."
     return Table("classes", "Each class", columns, tuple(rows), (note,) if run.experiment.seeds > 1 else ())
 
 
 def seed_table(run: Run) -> Table | None:
-    """Each seed alone, if there are several."""
+    """Tabulate each seed alone; None for a single seed."""
     seeds: dict[str, Any] = run.scores.get("by_seed", {})
     if len(seeds) < 2:
         return None
@@ -102,14 +102,14 @@ def seed_table(run: Run) -> Table | None:
     training = training_of(run.experiment)
     rows = [
         score_row((seed,), training, column, [score_text(values[column][title.lower()]) for title in titles])
-        for column in score_columns(run)
+        for column in run.experiment.columns
         for seed, values in seeds.items()
     ]
     return Table("seeds", "Each seed alone", columns, tuple(rows))
 
 
 def data_table(run: Run) -> Table:
-    """The number of clips of each class and of people in each corpus."""
+    """Tabulate the clips of each class and the people in each corpus."""
     classes = run.experiment.classes
     clips = {each.key: each for each in run.predictions}.values()
     counts = Counter((each.corpus, each.truth) for each in clips)
@@ -126,7 +126,7 @@ def data_table(run: Run) -> Table:
 
 
 def hardest_table(run: Run) -> Table | None:
-    """The wrong clips whose true class got the lowest score; nothing if none is wrong."""
+    """Tabulate the misclassified clips whose true class got the lowest score; None if all are right."""
     strict = COLUMN_NAMES[run.experiment.columns[0]]
     columns = (
         *words("clip", "corpus", "person", "truth", f"answer, {strict}"),
@@ -151,7 +151,7 @@ def hardest_table(run: Run) -> Table | None:
 
 
 def choices_table(run: Run) -> Table | None:
-    """What each fold of a nested evaluation chose on its training people, and the inner UF1 of every choice."""
+    """Tabulate what each fold of a nested run chose, and the inner UF1 of every choice; None if not nested."""
     folds = [fold for fold in run.folds if fold.chosen]
     if not folds:
         return None
@@ -161,12 +161,12 @@ def choices_table(run: Run) -> Table | None:
         Row((fold.fold, str(fold.seed), fold.chosen, *(score_text(fold.inner.get(name)) for name in choices)))
         for fold in folds
     ]
-    note = "UF1 over inner folds of the training people of each fold; the held-out people have no part in it."
+    note = "UF1 over inner folds of the training people of each fold; it does not use the held-out people."
     return Table("choices", f"What each fold chose: {choices_text(run)}", columns, tuple(rows), (note,))
 
 
 def _conventions(run: Run) -> Table | None:
-    """The scores of a run by the habits of published code; a run without folds or epochs allows only one."""
+    """Tabulate a run by every convention; None if only one applies."""
     table = convention_table(run)
     return table if len(table.rows) > 1 else None
 
@@ -175,11 +175,11 @@ TABLE_SECTIONS: Final[tuple[tuple[str, str, Callable[[Run], Table | None]], ...]
     ("conventions", "As others would print it", _conventions),
     ("choices", "Nested choices", choices_table),
     ("units", "Action units", units_table),
-)  # sections that are one table of one run: a line here adds one to the page, to LaTeX and to Markdown
+)  # sections with one table per run: a line here adds a table to the page, to LaTeX and to Markdown
 
 
 def cost_table(runs: Sequence[Run]) -> Table:
-    """Size, work and time of each run."""
+    """Tabulate size, work and time of each run."""
     titles = ("parameters (M)", "multiply-accumulates (M)", "folds × seeds", "training a fold", "all folds in sequence")
     rows = []
     for title, run in zip(run_titles(runs), runs, strict=True):
@@ -188,27 +188,27 @@ def cost_table(runs: Sequence[Run]) -> Table:
         rows.append(Row((title, *size_cells(run), str(len(run.folds)), mean, duration(float(run.scores["seconds"])))))
     notes = (
         "Multiply-accumulates for one clip: a multiplication and its addition count once. Papers often say FLOPs.",
-        "Times are of the machine under Provenance, with as many folds at once as it had workers.",
+        "Times were measured on the machine under Provenance, with one fold per worker in parallel.",
     )
     return Table("cost", "Size, work and time", (Column("method"), *numbers(*titles)), tuple(rows), notes)
 
 
 def size_cells(run: Run) -> tuple[str, str]:
-    """The parameters and the multiply-accumulates of a run's network, in millions."""
+    """Return the parameters and multiply-accumulates of a run's network, in millions."""
     cost = run_cost(run)
     return (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING, MISSING)
 
 
 def run_cost(run: Run) -> Cost | None:
-    """The cost of a run's network."""
+    """Return the cost of a run's network."""
     return model_cost(run.experiment.model, run.experiment.source)
 
 
 @cache
 def model_cost(settings: Any, source: Source | None = None) -> Cost | None:
-    """The cost of the network with these settings, counted on one clip; None for estimators and code not at hand.
+    """Count the cost of a network with these settings on one clip; None for estimators and code that is not loaded.
 
-    Norms, softmax and other elementwise work are left out.
+    Norms, softmax and other elementwise operations are not counted.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -217,8 +217,8 @@ def model_cost(settings: Any, source: Source | None = None) -> Cost | None:
     from epir.models.registry import build, is_estimator, named_method
 
     method = None if source is None else named_method(source)
-    is_absent = isinstance(settings, ForeignModel) or (source is not None and method is None)
-    if is_absent or is_estimator(settings, source):
+    is_unavailable = isinstance(settings, ForeignModel) or (source is not None and method is None)
+    if is_unavailable or is_estimator(settings, source):
         return None
     network = build(settings, method)
     assert isinstance(network, Network)

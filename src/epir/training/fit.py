@@ -1,4 +1,4 @@
-"""The training loop, which sees the clips that it gets and nothing else, and its checkpoints on disk.
+"""The training loop, and its checkpoints on disk.
 
 Axes: n clips, B clips of a batch, S map size, C classes, U action units
 """
@@ -25,19 +25,26 @@ from epir.models.folder import UNIT_HEAD, find_folder, weights_digest
 from epir.models.network import AuxiliaryLoss, Network
 from epir.models.predict import find_device
 from epir.models.units import PRESENT, UnitHead
-from epir.training.augment import augment, draw_mirrored, mixtures
-from epir.training.data import LabelledMaps, in_mirror, shuffled, steps_per_epoch
+from epir.training.data import (
+    LabelledMaps,
+    augment,
+    draw_mirrored,
+    in_mirror,
+    mixtures,
+    shuffled,
+    steps_per_epoch,
+)
 from epir.training.optimiser import AveragedModel, learning_rate, make_optimiser, take_step
 from epir.training.recipe import TrainingSettings
 
 AfterEpoch = Callable[[int, Network], None]
-Teacher = Callable[[Tensor], Tensor]
+SoftLabels = Callable[[Tensor], Tensor]  # maps (B, 3, S, S) -> probabilities (B, C)
 FORMAT = "epir-training/2"
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model in evaluation mode, and how training went."""
+    """A trained model in evaluation mode, and its training losses."""
 
     model: Network
     losses: tuple[float, ...]  # mean over the clips, per epoch
@@ -49,7 +56,7 @@ def run_epochs(
     settings: TrainingSettings,
     *,
     seed: int,
-    teacher: Teacher | None = None,
+    teacher: SoftLabels | None = None,
     interpolate: float = 0.0,
     after_epoch: AfterEpoch | None = None,
     checkpoint: Path | None = None,
@@ -57,19 +64,18 @@ def run_epochs(
 ) -> Trained:
     """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
 
-    Called by `epir.training.train` alone. A `teacher` gives the probabilities (B, C) of maps that replace their labels;
-    `interpolate` goes back towards the weights that the model has when the loop begins. `after_epoch` is shown the
-    epoch (from 1) and the network as it would be delivered now, in evaluation mode. It cannot change what follows: it
-    has no part in the random numbers. With `checkpoint` every finished epoch is saved in that file, and a second call
-    resumes from there to the same weights.
+    Only `epir.training.train` calls this. The soft labels of a `teacher` replace the labels; `interpolate` moves the
+    delivered weights back towards the initial ones. `after_epoch` is called with the epoch (from 1) and, in evaluation
+    mode, the network that training would deliver now; random numbers it draws do not affect training. With
+    `checkpoint`, every finished epoch is saved in that file, and a second call resumes to the same weights.
     """
     progress = progress or Silent()
     device = find_device(settings.device)
     model.to(device)
-    here = replace(clips, maps=clips.maps.to(device), labels=clips.labels.to(device))
+    on_device = replace(clips, maps=clips.maps.to(device), labels=clips.labels.to(device))
     weights = clips.class_weights().to(device) if settings.class_weights else None
     new_head = _prepare_unit_head(model, clips, settings, seed)
-    learning = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+    requires_grad = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
     if settings.freeze:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name.startswith(UNIT_HEAD))
@@ -90,7 +96,7 @@ def run_epochs(
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
-                loss = _batch_loss(model, here, rows, settings, generator, teacher, weights)
+                loss = _batch_loss(model, on_device, rows, settings, generator, teacher, weights)
                 value = float(loss.detach())
                 if not math.isfinite(value):
                     model.load_state_dict(good)
@@ -101,12 +107,12 @@ def run_epochs(
                 delivered.after_step(model)
                 state.step += 1
                 total += value * len(rows)
-            if not _is_finite(model):  # no loss has shown what the last step made of the weights
+            if not _is_finite(model):  # no loss has tested the weights after the last step
                 model.load_state_dict(good)
                 raise _diverged(epoch, settings)
             losses.append(total / len(clips))
             if after_epoch is not None:
-                _show(after_epoch, epoch, delivered.current(), device)
+                _call(after_epoch, epoch, delivered.current(), device)
             if checkpoint is not None:
                 state.save(checkpoint, name)
             speed = len(clips) * (epoch - done) / (time.perf_counter() - began)
@@ -114,9 +120,9 @@ def run_epochs(
     if (network := delivered.current()) is not model:
         model.load_state_dict(network.state_dict())
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(learning[name])
+        parameter.requires_grad_(requires_grad[name])
     model.eval()
-    if not _is_finite(model):  # their average
+    if not _is_finite(model):  # the averaged weights
         model.load_state_dict(good)
         raise _diverged(settings.epochs, settings)
     progress.finish()
@@ -129,16 +135,16 @@ def _batch_loss(
     rows: Tensor,
     settings: TrainingSettings,
     generator: torch.Generator,
-    teacher: Teacher | None,
+    teacher: SoftLabels | None,
     weights: Tensor | None,
 ) -> Tensor:
-    """The loss of these rows (B,) of the clips, augmented; with a teacher, of as many mixtures of two clips besides."""
+    """Return the loss of these rows (B,) of the clips, augmented; a teacher adds B mixtures of two clips."""
     truth = clips.labels[rows]  # (B,)
     mirrored = draw_mirrored(len(rows), settings, generator)
-    seen = augment(clips.maps[rows], settings, generator, in_mirror=mirrored)  # (B, 3, S, S)
+    seen = augment(clips.maps[rows], settings, generator, mirror=mirrored)  # (B, 3, S, S)
     if teacher is not None:
         pairs = torch.randint(len(clips), (2, len(rows)), generator=generator, device=generator.device)
-        first, second = (augment(clips.maps[each], settings, generator) for each in pairs)
+        first, second = (augment(clips.maps[pair], settings, generator) for pair in pairs)
         seen = torch.cat([seen, mixtures(first, second, generator)])  # (2B, 3, S, S)
         truth = teacher(seen)  # (2B, C)
     units = None if clips.units is None else clips.units[rows.cpu()].to(rows.device)
@@ -148,10 +154,10 @@ def _batch_loss(
 
 @torch.no_grad()
 def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> bool:
-    """Give the model a head for action units where the recipe and the clips have them, and say whether it is a new one.
+    """Give the model a head for action units if the recipe and the clips have units; return whether it is new.
 
-    A head that the model has already is trained on. Where no units are learnt the model loses it, for it would not fit
-    the features that move on without it. The first weights of a new head come from the seed.
+    An existing head is trained further. Without units the model loses its head, which would no longer fit the changed
+    features. The initial weights of a new head come from the seed.
     """
     if not settings.action_units or clips.units is None or clips.units[..., PRESENT].isnan().all():
         model.unit_head = None
@@ -167,7 +173,7 @@ def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSe
 
 
 def _unit_loss(head: UnitHead | None, units: Tensor | None, mirrored: Tensor, weight: float) -> AuxiliaryLoss | None:
-    """The loss of the action units (B, U, 3) of the clips that come first in a batch, some (B,) seen in the mirror."""
+    """Return the loss on the action units (B, U, 3) of the first B clips of a batch, some of them `mirrored` (B,)."""
     if head is None or units is None:
         return None
     truth = in_mirror(units, mirrored)
@@ -176,21 +182,22 @@ def _unit_loss(head: UnitHead | None, units: Tensor | None, mirrored: Tensor, we
 
 @contextmanager
 def repeatable(seed: int, device: torch.device) -> Iterator[torch.Generator]:
-    """A generator of random numbers; inside, everything random comes from `seed`, and the caller's numbers stay."""
+    """Yield a random generator; inside, all randomness comes from `seed`, and the caller's random state is kept."""
     devices = [device] if device.type == "cuda" else []
-    was, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(stream_seed(seed, "dropout"))
-        if devices:  # a CPU with one thread is deterministic by itself
+        if devices:  # one CPU thread is deterministic anyway
             torch.use_deterministic_algorithms(True, warn_only=True)
         try:
             yield torch.Generator(device).manual_seed(stream_seed(seed, "batches and augmentation"))
         finally:
-            torch.use_deterministic_algorithms(was, warn_only=warned)
+            torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
-def _show(after_epoch: AfterEpoch, epoch: int, network: Network, device: torch.device) -> None:
-    """Call with the network in evaluation mode; random numbers drawn there are not missed here."""
+def _call(after_epoch: AfterEpoch, epoch: int, network: Network, device: torch.device) -> None:
+    """Call `after_epoch` with the network in evaluation mode, and keep the random state of training."""
     network.eval()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         after_epoch(epoch, network)
@@ -206,17 +213,17 @@ def _snapshot(model: nn.Module) -> dict[str, Tensor]:
 
 def _diverged(epoch: int, settings: TrainingSettings) -> TrainingError:
     return TrainingError(
-        f"the loss is not a number any more in epoch {epoch}; the model holds the last good weights",
+        f"the loss became NaN or infinite in epoch {epoch}; the model holds the last good weights",
         fix=f"train with a lower rate than {settings.lr:g} (--set training.lr=...) or with training.gradient_limit=1",
     )
 
 
 @dataclass
 class Checkpoint:
-    """The parts of a training that change from step to step; a stopped one resumes as if it had never been.
+    """The state of a training run, saved so that an interrupted run resumes exactly.
 
-    One safetensors file holds the weights, their average, the optimiser and the random numbers; its metadata hold the
-    epoch, the losses, and a digest of what is trained on what, so that no other training continues from it.
+    One safetensors file holds the weights, their average, the optimiser and the random state; its metadata hold the
+    step, the losses, and a digest of model, recipe and clips, so that no other training resumes from it.
     """
 
     model: Network
@@ -227,7 +234,7 @@ class Checkpoint:
     step: int = 0
 
     def save(self, path: Path, name: str) -> None:
-        """Write it to `path` in one step; `name` is the digest of what is trained."""
+        """Write the state to `path` atomically; `name` is the training digest."""
         from safetensors.torch import save
 
         tensors = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in self._tensors().items()}
@@ -235,23 +242,23 @@ class Checkpoint:
         write_bytes(path, save(tensors, metadata=about))
 
     def restore(self, path: Path, name: str) -> None:
-        """Go back to what `path` holds; nothing happens where there is no such file."""
+        """Restore the state saved in `path`; do nothing if the file does not exist."""
         from safetensors import SafetensorError, safe_open
 
         try:
-            check_regular(path, error=CheckpointError, fix="give another name for the checkpoint")
+            check_regular(path, error=CheckpointError, fix="choose another name for the checkpoint")
         except FileNotFoundError:
             return
         try:
             with utf8_name(path) as readable, safe_open(readable, framework="pt") as file:
                 about = file.metadata() or {}
-                saved = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
+                saved = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a mapping)
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"{path} cannot be read: {error}", fix="delete it to train from the start") from None
         if about.get("format") != FORMAT or about.get("training") != name:
             raise CheckpointError(
                 f"{path} is the checkpoint of another training",
-                fix="give another name, or delete it to train from the start",
+                fix="choose another name, or delete it to train from the start",
             )
         try:
             self.step, self.losses[:] = int(about["step"]), json.loads(about["losses"])
@@ -293,9 +300,9 @@ def _under(saved: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def training_digest(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> str:
-    """A name for this training: the network, its recipe (how it predicts later is no part of it), seed and clips."""
+    """Return a digest of the network, its recipe (without prediction settings), the seed and the clips."""
     recipe = {name: value for name, value in to_dict(settings).items() if not name.endswith("_at_prediction")}
-    if settings.start is not None:  # the weights count, not where they lie
+    if settings.start is not None:  # the content of the weights counts, not their path
         recipe["start"] = weights_digest(find_folder(settings.start))
     content = hashlib.sha256(clips.labels.numpy().tobytes())
     content.update(clips.maps.numpy().tobytes())

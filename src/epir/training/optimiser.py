@@ -1,4 +1,4 @@
-"""The optimiser, its learning rate at every step, and averages of weights that are fixed before training."""
+"""The optimiser, its learning-rate schedule, and the averaging of weights."""
 
 import copy
 import math
@@ -11,19 +11,19 @@ from epir.training.recipe import TrainingSettings
 
 
 def make_optimiser(model: Network, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """Adam or AdamW over what may learn of the model.
+    """Return Adam or AdamW over the trainable parameters.
 
-    Only weight matrices decay: not biases, norms, positions, the class token and temperatures, which also have a
-    learning rate of their own (`scale`, a factor on the schedule).
+    Only weight matrices decay, not biases, norms, positions, the class token or temperatures. Temperatures also have
+    their own learning rate (`scale` is a factor on the schedule).
     """
-    spared = model.no_weight_decay()
+    no_decay = model.no_weight_decay()
     decaying, plain, temperatures = [], [], []
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
         if name.endswith("temperature"):
             temperatures.append(parameter)
-        elif parameter.ndim < 2 or name in spared:
+        elif parameter.ndim < 2 or name in no_decay:
             plain.append(parameter)
         else:
             decaying.append(parameter)
@@ -37,19 +37,19 @@ def make_optimiser(model: Network, settings: TrainingSettings) -> torch.optim.Op
 
 
 def learning_rate(step: int, steps: int, settings: TrainingSettings) -> float:
-    """The learning rate of step `step` (from 0) of `steps`: a linear rise, then constant or half a cosine wave."""
-    rise = round(settings.warmup * steps)
-    if step < rise:
-        return settings.lr * (step + 1) / rise
+    """Return the learning rate of step `step` (from 0) of `steps`: linear warm-up, then constant or cosine decay."""
+    warmup = round(settings.warmup * steps)
+    if step < warmup:
+        return settings.lr * (step + 1) / warmup
     if settings.schedule == "constant":
         return settings.lr
-    return settings.lr * 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))
+    return settings.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
 
 
 def take_step(
     model: nn.Module, optimiser: torch.optim.Optimizer, loss: torch.Tensor, lr: float, gradient_limit: float
 ) -> None:
-    """One step of the optimiser at the rate `lr`, the norm of the gradient limited unless the limit is 0."""
+    """Take one optimiser step at the rate `lr`, with the gradient norm clipped unless the limit is 0."""
     for group in optimiser.param_groups:
         group["lr"] = lr * group["scale"]
     optimiser.zero_grad(set_to_none=True)
@@ -60,11 +60,11 @@ def take_step(
 
 
 class AveragedModel:
-    """The network that training delivers: the one that is trained, or a copy that follows it as an average.
+    """The network that training delivers: the trained one, or a moving average of it.
 
-    `ema`: a moving average over all steps, quick at first so that the random start is forgotten. Running statistics of
-    a network are averaged like its weights. With `interpolate`, the delivered weights are moved back towards the first
-    ones by that share of the way; those of a `new` part, whose names begin so, are not, as it began with random ones.
+    `ema` averages over all steps, fast at first so that the random start is forgotten, and includes running statistics.
+    `interpolate` moves the delivered weights back towards the initial ones by that share, except those whose names
+    start with `new`, which began at random.
 
     [WiSE-FT] Wortsman et al. 2022, Robust fine-tuning of zero-shot models, arXiv:2109.01903
     """
@@ -77,12 +77,13 @@ class AveragedModel:
         self.steps = 0
         self.interpolate = interpolate
         start = model.state_dict() if interpolate else {}
-        kept = [name for name in start if new is None or not name.startswith(new)]
-        self._start = {name: start[name].detach().clone() for name in kept}
+        self._start = {
+            name: tensor.detach().clone() for name, tensor in start.items() if new is None or not name.startswith(new)
+        }
 
     @torch.no_grad()
     def current(self) -> Network:
-        """The network as it would be delivered now."""
+        """Return the network that training would deliver now."""
         if not self.interpolate:
             return self.network
         network = copy.deepcopy(self.network)
@@ -91,18 +92,16 @@ class AveragedModel:
                 tensor.lerp_(self._start[name].to(tensor.device), self.interpolate)
         return network
 
-    def after_step(self, model: Network) -> None:
-        """Follow one step of the optimiser."""
-        if self.settings.averaging == "ema":
-            self.steps += 1
-            decay = min(self.settings.decay, (1 + self.steps) / (10 + self.steps))
-            self._move(model, 1 - decay)
-
     @torch.no_grad()
-    def _move(self, model: Network, share: float) -> None:
-        mine, theirs = self.network.state_dict(), model.state_dict()
-        for name, tensor in mine.items():
+    def after_step(self, model: Network) -> None:
+        """Update the average after one step of the optimiser."""
+        if self.settings.averaging != "ema":
+            return
+        self.steps += 1
+        decay = min(self.settings.decay, (1 + self.steps) / (10 + self.steps))
+        trained = model.state_dict()
+        for name, tensor in self.network.state_dict().items():
             if tensor.is_floating_point():
-                tensor.lerp_(theirs[name], share)
+                tensor.lerp_(trained[name], 1 - decay)
             else:
-                tensor.copy_(theirs[name])
+                tensor.copy_(trained[name])

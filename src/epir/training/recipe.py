@@ -1,10 +1,9 @@
-"""How a model is trained: every choice of a training recipe, and the recipes that have names.
+"""The settings of a training recipe, and the named recipes.
 
 `finetune` is the default for the paper's model: it starts from the weights that ship with epir, which have seen
-synthetic faces only, and learns from small teachers that were trained on the same clips. `scratch` starts from random
-weights, with what a network needs when it has a few hundred clips and nobody may look at the held-out person.
-`baseline` is the same for the small convolutional networks of others, which need a higher rate and more epochs.
-`paper` is the recipe that the paper prints.
+synthetic faces only, and learns from small teachers trained on the same clips. `scratch` starts from random weights,
+regularised for a few hundred clips and a fixed number of epochs. `baseline` is the same for small convolutional
+networks, which need a higher rate and more epochs. `paper` is the recipe that the paper prints.
 """
 
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ ABOUT = {  # one line each, for lists
     BASELINE: "from random weights, 60 epochs at a higher rate; the default of the small convolutional networks",
     PAPER: "as the paper prints it: Adam, 5e-5, 300 epochs, batch 256",
 }
-MOST = {  # of each setting: beyond them nothing is learnt, or memory ends
+MOST = {  # upper limits, beyond which training cannot work or runs out of memory
     "epochs": 100_000,
     "batch": 65_536,
     "lr": 1000,
@@ -39,7 +38,7 @@ MOST = {  # of each setting: beyond them nothing is learnt, or memory ends
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """One recipe; the defaults are those of `scratch`.
+    """A training recipe; the defaults are those of `scratch`.
 
     >>> TrainingSettings(epochs=3).epochs
     3
@@ -53,33 +52,27 @@ class TrainingSettings:
     temperature_rate: float = setting(10.0, "learning rate of the attention's temperatures, as a multiple of lr")
     weight_decay: float = 0.05
     schedule: Literal["constant", "cosine"] = "cosine"
-    warmup: float = setting(0.1, "share of all steps in which the rate rises from nothing")
-    mirror: float = setting(0.5, "chance that a clip is seen in the mirror")
+    warmup: float = setting(0.1, "share of all steps in which the rate rises linearly")
+    mirror: float = setting(0.5, "probability that a clip is mirrored")
     shift: int = setting(2, "largest shift in pixels, edges replicated")
-    turn: float = setting(0.0, "degrees: largest turn of the face in the map")
-    zoom: float = setting(
-        0.0, "largest change of the face's size, as a share of it, and half as much of its proportions"
-    )
-    blur: float = setting(0.0, "chance that a batch is blurred, by 0.3 to 0.9 pixels")
-    noise: float = setting(0.2, "in deviations of each channel of each map")
-    smoothing: float = setting(0.1, "of the labels")
-    gradient_limit: float = setting(1.0, "largest norm of a step's gradient; 0: no limit")
-    class_weights: bool = setting(False, "rare classes count as much as common ones, by the fold's own training clips")
-    action_units: float = setting(0.0, "weight of the auxiliary loss on annotated action units; 0: they are not used")
-    freeze: bool = setting(False, "only the head for action units learns; all else stays as `start` has it")
-    averaging: Literal["none", "ema"] = setting("ema", "fixed beforehand: nothing is chosen by a score")
+    turn: float = setting(0.0, "largest rotation of the face, in degrees")
+    zoom: float = setting(0.0, "largest relative change of the face's size; its aspect ratio changes by half as much")
+    blur: float = setting(0.0, "probability that a batch is blurred, by 0.3 to 0.9 pixels")
+    noise: float = setting(0.2, "in standard deviations of each channel of each map")
+    smoothing: float = setting(0.1, "label smoothing")
+    gradient_limit: float = setting(1.0, "largest gradient norm of a step; 0: no limit")
+    class_weights: bool = setting(False, "weight rare classes like common ones, by the fold's training clips")
+    action_units: float = setting(0.0, "weight of the auxiliary loss on annotated action units; 0: not used")
+    freeze: bool = setting(False, "train the head for action units only; the other weights of `start` stay fixed")
+    averaging: Literal["none", "ema"] = setting("ema", "of the weights; fixed beforehand, never chosen by a score")
     decay: float = setting(0.98, "of `ema`, per step")
-    mirror_at_prediction: bool = setting(True, "the answer is the mean over a map and its mirror image")
-    shift_at_prediction: int = setting(0, "pixels: ... and over its copies moved by so many in each direction; 0: none")
-    start: Path | None = setting(
-        None, "a model folder whose weights training starts from; `shipped`: that of epir itself"
-    )
+    mirror_at_prediction: bool = setting(True, "average the prediction over a map and its mirror image")
+    shift_at_prediction: int = setting(0, "pixels: also average over copies shifted in each direction; 0: none")
+    start: Path | None = setting(None, "a model folder whose weights training starts from; `shipped`: epir's own")
     interpolate: float = setting(
-        0.0, "share of the starting weights in the delivered ones, as in WiSE-FT; fixed beforehand"
+        0.0, "share of the initial weights in the delivered ones, as in WiSE-FT; fixed beforehand"
     )
-    teachers: int = setting(
-        0, "small networks, trained first on the same clips, whose answers replace the labels; 0: none"
-    )
+    teachers: int = setting(0, "small networks, trained first on the same clips, that give soft labels; 0: none")
     device: str = "auto"
 
     def __post_init__(self) -> None:
@@ -107,7 +100,7 @@ class TrainingSettings:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give a share between 0 and 1")
         if self.freeze and (self.start is None or not self.action_units):
             raise ConfigError(
-                "training.freeze lets only a head for action units learn, on weights that are there",
+                "training.freeze trains only a head for action units, on top of existing weights",
                 fix="set training.start and training.action_units too",
             )
         if self.interpolate and self.start is None:
@@ -117,7 +110,7 @@ class TrainingSettings:
 
     @property
     def views(self) -> dict[str, Any]:
-        """The test-time copies of a map, as arguments of `predict_maps`."""
+        """The test-time copies to average over, as arguments of `predict_maps`."""
         return {"mirror": self.mirror_at_prediction, "shift": self.shift_at_prediction}
 
 
@@ -158,7 +151,7 @@ RECIPES = {
 
 
 def training_recipe(name: str) -> TrainingSettings:
-    """The recipe called `name`, or that of a TOML file; what the file leaves out is as in `scratch`."""
+    """Return the recipe `name`, or that of a TOML file, whose missing settings are those of `scratch`."""
     if name.endswith(".toml"):
         values = toml_values(Path(name))
         return from_dict(TrainingSettings, {"name": Path(name).stem, **values}, section="training")

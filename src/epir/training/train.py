@@ -1,15 +1,15 @@
-"""The one way to train: everything that a recipe says, for the folds, the final model and the public interface.
+"""Train a network by a recipe: the one way for folds, the final model and the public interface.
 
-`new_network` builds a model from its settings. `fit` loads the weights that the recipe starts from, trains its
+`new_network` builds a network from its settings. `fit` loads the weights that the recipe starts from, trains its
 teachers, and runs its epochs.
 
-Distillation: a small network learns more from a few hundred clips than a large one does, and several of them together
-more than one. Their mean answer, and that of the first weights, is the target, on the clips and on mixtures of them.
-Teachers see the training clips alone, so nothing can leak; they are thrown away afterwards.
+Distillation: a small network learns more from a few hundred clips than a large one, and several small networks learn
+more than one. The target, on the clips and on mixtures of them, is the mean answer of these teachers and of the initial
+weights. Teachers see the training clips alone, so test people stay out; they are discarded afterwards.
 
 [KD] Hinton, Vinyals, Dean 2015, Distilling the knowledge in a neural network, arXiv:1503.02531
 [FM] Beyer et al. 2022, Knowledge distillation: a good teacher is patient and consistent, arXiv:2106.05237, Sec. 2:
-     teacher and student see the same views, and mixtures of clips besides
+     teacher and student see the same views, and mixtures of clips
 
 Axes: B clips, S map size, F features, C classes
 """
@@ -35,20 +35,20 @@ from epir.training.data import LabelledMaps
 from epir.training.fit import AfterEpoch, Trained, repeatable, run_epochs
 from epir.training.recipe import TrainingSettings, training_recipe
 
-SHARE_OF_START = 0.4  # in the distillation target; the rest is the teachers'
+SHARE_OF_START = 0.4  # of the initial weights in the distillation target; the rest is the teachers'
 
 
 class DistillationTarget:
-    """What the large network is taught: the mean answer of the teachers, and of the first weights if they know."""
+    """The soft labels: the mean answer of the teachers and, if `start` knows the classes, of the initial weights."""
 
     def __init__(self, teachers: Sequence[Network], start: Network | None) -> None:
         self.teachers, self.start = teachers, start
 
     @torch.no_grad()
     def __call__(self, maps: Tensor) -> Tensor:
-        """Probabilities (B, C) of maps (B, 3, S, S)."""
-        answer = torch.stack([teacher(maps).softmax(-1) for teacher in self.teachers]).mean(0)
-        return answer if self.start is None else answer.lerp(self.start(maps).softmax(-1), SHARE_OF_START)
+        """Maps (B, 3, S, S) -> probabilities (B, C)."""
+        taught = torch.stack([teacher(maps).softmax(-1) for teacher in self.teachers]).mean(0)
+        return taught if self.start is None else taught.lerp(self.start(maps).softmax(-1), SHARE_OF_START)
 
 
 def train_teachers(
@@ -59,14 +59,14 @@ def train_teachers(
     seed: int,
     progress: Progress | None = None,
 ) -> list[Network]:
-    """The teachers that a recipe wants for `model`, trained on the clips that it will see."""
+    """Train the teachers of a recipe on the clips that `model` will see."""
     progress = progress or Silent()
-    recipe = _recipe(settings)
+    recipe = _teacher_recipe(settings)
     sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes)
     teachers: list[Network] = []
     progress.start("training teachers", settings.teachers)
     for number in range(settings.teachers):
-        teacher_seed = stream_seed(seed, f"tutor {number}")  # published scores depend on the name of this stream
+        teacher_seed = stream_seed(seed, f"tutor {number}")  # published scores depend on this stream name
         with repeatable(stream_seed(teacher_seed, "first weights"), torch.device("cpu")):
             teacher = Teacher(sizes)
         run_epochs(teacher, clips, recipe, seed=teacher_seed)
@@ -76,8 +76,8 @@ def train_teachers(
     return teachers
 
 
-def _recipe(settings: TrainingSettings) -> TrainingSettings:
-    """How a teacher learns: as the recipe augments and smooths, but longer, faster and from random weights."""
+def _teacher_recipe(settings: TrainingSettings) -> TrainingSettings:
+    """Return the recipe of a teacher: the same augmentation and smoothing, but longer, faster, from random weights."""
     return replace(
         settings,
         name="teacher",
@@ -97,7 +97,7 @@ def _recipe(settings: TrainingSettings) -> TrainingSettings:
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """Size and dropout of a teacher."""
+    """Settings of a teacher network."""
 
     name: str = "teacher"
     map_size: int = 28
@@ -107,7 +107,7 @@ class TeacherSettings:
 
 
 class Teacher(Network):
-    """Three convolutions, of 16, 32 and 48 features, and one layer that sees where they were found."""
+    """Three convolutions of 16, 32 and 48 channels, and one linear layer."""
 
     def __init__(self, settings: TeacherSettings) -> None:
         super().__init__(settings)
@@ -122,11 +122,11 @@ class Teacher(Network):
         self.head = nn.Linear(48 * places**2, settings.classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of normalised maps (B, 3, S, S); F is 48 for every 4 x 4 pixels."""
+        """Normalised maps (B, 3, S, S) -> features (B, F); F is 48 for every 4 x 4 pixels."""
         return self.dropout(self.features(maps).flatten(1))
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, F)."""
+        """Features (B, F) -> logits (B, C)."""
         return self.head(features)
 
 
@@ -137,7 +137,7 @@ def _convolution(before: int, after: int, width: int, *, stride: int = 1) -> nn.
 
 
 def new_network(settings: Any, method: Method | None = None, *, seed: int = 0) -> Network:
-    """A network with these settings whose first weights come from the seed; `method` builds one that is not epir's."""
+    """Build a network whose initial weights come from the seed; `method` is needed if it is not part of epir."""
     with repeatable(stream_seed(seed, "first weights"), torch.device("cpu")):
         model = build(settings, method)
     if not isinstance(model, Network):
@@ -156,12 +156,11 @@ def fit(
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train the model in place by a recipe or the name of one; it ends in evaluation mode.
+    """Train the model in place by a recipe or its name; the model ends in evaluation mode.
 
-    Where the recipe starts from weights, `start` says in which folder they are on this machine, if not where it says.
-
-    `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, and cannot change what
-    follows. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there.
+    If the recipe starts from weights, `start` overrides the folder to load them from. `after_epoch` is called with the
+    epoch (from 1) and the network that training would deliver now; it cannot influence training. With `checkpoint`,
+    every finished epoch is saved in that file, and a second call resumes from it.
 
     >>> from epir import create_model, synthetic_maps
     >>> maps = synthetic_maps(24, "direct")
@@ -172,21 +171,21 @@ def fit(
     """
     recipe = training_recipe(recipe) if isinstance(recipe, str) else recipe
     _check_classes(model, clips)
-    model.seen = None  # from now on it has seen more than its record says
+    model.seen = None  # its record is out of date from now on
     folder = None if recipe.start is None else start or recipe.start
     knows_classes = folder is not None and start_from(model, folder, clips.classes)
     teacher = None
     if recipe.teachers:
         teachers = train_teachers(model, clips, recipe, seed=seed, progress=progress)
-        # weights that were trained for other classes have no part in the target
-        first = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
-        teacher = DistillationTarget(teachers, first)
+        # initial weights for other classes cannot contribute to the target
+        initial = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
+        teacher = DistillationTarget(teachers, initial)
     return run_epochs(
         model,
         clips,
         recipe,
         teacher=teacher,
-        # a new head fits the weights that moved while it learnt, and no others
+        # a new head fits the trained weights only, not the initial ones
         interpolate=recipe.interpolate if knows_classes else 0.0,
         seed=seed,
         after_epoch=after_epoch,

@@ -29,7 +29,7 @@ IMPOSSIBLE = [
     ("capsulenet", {"routings": 0}, "routings cannot be 0\n  fix: use 1 or more"),
     ("rcn-a", {"map_size": 20}, "rcn-a cannot pool a 20 px map to 5 places per side\n  fix: set pool to at most 4"),
     ("htnet", {"map_size": 42}, "cannot divide a 42 px map into 7 px patches in 3 levels\n  fix: .*multiple of 28"),
-    ("htnet", {"blocks": ()}, "cannot have no blocks\n  fix: give one block"),
+    ("htnet", {"blocks": ()}, "needs at least one level of blocks\n  fix: for example"),
     ("htnet", {"width": 2}, "3 heads do not fit in a width of 2\n  fix: use fewer heads"),
     ("bi-woof", {"grid": 40}, "cannot divide a 28 px map into 40 x 40 blocks\n  fix: set grid to at most 28"),
     ("bi-woof", {"cost": 0.0}, "cost cannot be 0.0\n  fix: use more than 0"),
@@ -37,7 +37,7 @@ IMPOSSIBLE = [
     ("mdmo", {"bins": 1}, "bins cannot be 1\n  fix: use 2 or more"),
     ("mdmo", {"balance": 1.5}, "balance cannot be 1.5\n  fix: use 0 or more and 1 or less"),
     ("lbp-top", {"length": 8}, "8 frames are too few for a reach of 4 frames\n  fix: set length to 9 or more"),
-    ("lbp-top", {"grid": 139}, "a 140 px face has no 139 x 139 blocks\n  fix: set grid to less"),
+    ("lbp-top", {"grid": 139}, "a 140 px face is too small for 139 x 139 blocks\n  fix: lower grid"),
 ]
 
 

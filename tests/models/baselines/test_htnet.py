@@ -1,6 +1,6 @@
 import torch
 
-from epir.models.baselines.htnet import Gathering, Level
+from epir.models.baselines.htnet import Downsampling, Level
 from epir.models.registry import create_model
 
 
@@ -24,7 +24,7 @@ def test_every_patch_keeps_its_place():
 
 
 def test_gathering_halves_the_grid_and_doubles_the_width():
-    assert Gathering(6)(torch.randn(2, 4, 4, 6)).shape == (2, 2, 2, 12)
+    assert Downsampling(6)(torch.randn(2, 4, 4, 6)).shape == (2, 2, 2, 12)
 
 
 def test_at_the_papers_sizes_attention_has_nothing_to_choose():

@@ -6,7 +6,7 @@ import pytest
 from epir.core.errors import MapSetError, TrainingError
 from epir.core.records import Clip
 from epir.models.baselines import lbp_top
-from epir.models.baselines.lbp_top import BINS, TABLE, block_histograms, patterns, read_volume
+from epir.models.baselines.lbp_top import BINS, TABLE, binary_patterns, block_histograms, read_volume
 from epir.models.registry import build, model_settings
 
 # the neighbours in the order of the bits: right, up right, up, up left, left, down left, down, down right
@@ -14,7 +14,7 @@ XY = [(0, 0, 1), (0, -1, 1), (0, -1, 0), (0, -1, -1), (0, 0, -1), (0, 1, -1), (0
 
 
 def code(volume, plane):
-    codes = patterns(np.asarray(volume, dtype=np.float32), radius=1, reach=1)
+    codes = binary_patterns(np.asarray(volume, dtype=np.float32), radius=1, reach=1)
     assert codes.shape == (3, 1, 1, 1)
     return int(codes[plane, 0, 0, 0])
 
@@ -38,7 +38,7 @@ def test_a_flat_clip_has_all_bits_set_and_a_bright_spot_none():
 
 def test_a_still_clip_changes_in_space_only():
     frame = np.random.default_rng(0).random((9, 9))
-    codes = patterns(np.stack([frame] * 5), radius=1, reach=2)
+    codes = binary_patterns(np.stack([frame] * 5), radius=1, reach=2)
     assert len(np.unique(codes[0])) > 10
     before, after = codes[1] >> 2 & 1, codes[1] >> 6 & 1  # straight back and forward in time: as bright as the place
     assert before.all() and after.all()
@@ -133,12 +133,10 @@ def test_frames_that_were_turned_for_the_maps_are_turned_here(corpus):
 def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
     nothing = np.zeros((1, 3, 28, 28), dtype=np.float32)
     method = small().estimator
-    with pytest.raises(
-        MapSetError, match=r"does not say where those of a/1/c are\n  fix: .*epir prepare.*leave lbp-top out"
-    ):
+    with pytest.raises(MapSetError, match=r"has no path to those of a/1/c\n  fix: .*epir prepare.*leave lbp-top out"):
         method.features(nothing, [Clip("a", "1", "c", "x")])
     gone = Clip("a", "1", "c", "x", extra={"frames": str(tmp_path / "gone"), "crop": "x"})
-    with pytest.raises(MapSetError, match=r"those of a/1/c are not at .*gone\n  fix: bring the corpus back"):
+    with pytest.raises(MapSetError, match=r"those of a/1/c are not at .*gone\n  fix: move the corpus back"):
         method.features(nothing, [gone])
     with pytest.raises(TrainingError, match=r"got 0 clips for 1 maps\n  fix: pass clips=..., one per map"):
         method.features(nothing, [])

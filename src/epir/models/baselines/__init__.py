@@ -1,1 +1,1 @@
-"""The methods that the paper compares with; `epir.models.registry` lists them."""
+"""The methods that the paper compares itself with; `epir.models.registry` lists them."""

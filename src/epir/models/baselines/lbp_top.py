@@ -21,7 +21,7 @@ GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # of red, green, blue
 
 
 class Sizes(NamedTuple):
-    """Of the blocks, the crops and the patterns."""
+    """Sizes of blocks, face crops and patterns, as in the arguments of `LbpTop`."""
 
     grid: int
     face_size: int
@@ -34,10 +34,10 @@ class LbpTop(FeatureSvm):
     """Histograms of uniform patterns in each block of the face, over the whole clip.
 
     [LBP-TOP] Zhao, Pietikainen 2007, Dynamic Texture Recognition Using Local Binary Patterns with an Application to
-              Facial Expressions, IEEE TPAMI 29(6); blocks and radii in the way of the MEGC 2019 baseline.
+              Facial Expressions, IEEE TPAMI 29(6); blocks and radii as in the MEGC 2019 baseline.
 
-    Departs from [LBP-TOP]: neighbours are the nearest pixels, not interpolated between pixels; clips are brought to one
-    length by interpolating linearly between frames, not along a manifold.
+    Departs from [LBP-TOP]: neighbours are the nearest pixels, not interpolated; clips are resampled to one length by
+    linear interpolation between frames, not along a manifold.
     """
 
     def __init__(
@@ -45,35 +45,35 @@ class LbpTop(FeatureSvm):
         cost: Cost = 4.0,
         balanced: Balanced = False,
         grid: Blocks = 5,
-        face_size: Annotated[Count, "of the face crops, in pixels"] = 140,
-        length: Annotated[Count, "frames that each clip is brought to"] = 20,
-        radius: Annotated[Count, "in pixels"] = 1,
-        reach: Annotated[Count, "the radius in time, in frames"] = 4,
+        face_size: Annotated[Count, "side of the face crops, in pixels"] = 140,
+        length: Annotated[Count, "frames that each clip is resampled to"] = 20,
+        radius: Annotated[Count, "radius of the patterns in space, in pixels"] = 1,
+        reach: Annotated[Count, "radius of the patterns in time, in frames"] = 4,
     ) -> None:
         super().__init__(cost, balanced)
         if length <= 2 * reach:
             raise ConfigError(
                 f"{length} frames are too few for a reach of {reach} frames",
-                fix=f"set length to {2 * reach + 1} or more, or reach to less",
+                fix=f"set length to {2 * reach + 1} or more, or lower reach",
             )
         if grid > face_size - 2 * radius:
-            raise ConfigError(f"a {face_size} px face has no {grid} x {grid} blocks", fix="set grid to less")
+            raise ConfigError(f"a {face_size} px face is too small for {grid} x {grid} blocks", fix="lower grid")
         self.sizes = Sizes(grid, face_size, length, radius, reach)
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
-        """Features (n, G * G * 3 * 59) of the frames of the clips; the maps are not looked at."""
+        """Return features (n, G * G * 3 * 59) of the clips' frames; the maps are ignored."""
         if len(clips) != len(maps):
             raise TrainingError(
                 f"lbp-top reads frames, but got {len(clips)} clips for {len(maps)} maps",
                 fix="pass clips=..., one per map, in the same order",
             )
-        return np.stack([_clip_features(*_places(clip), self.sizes) for clip in clips])
+        return np.stack([_clip_features(*_locate(clip), self.sizes) for clip in clips])
 
 
 def read_volume(
     frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, *, size: int, length: int
 ) -> np.ndarray:
-    """The grey face crops (T, Y, X) float32 of a clip from onset to offset, upright, brought to `length` frames."""
+    """Read the grey face crops (T, Y, X) float32 of a clip from onset to offset, upright, resampled to `length`."""
     from epir.faces.align import Crop
     from epir.frames.reader import open_frames, upright
 
@@ -93,10 +93,10 @@ def read_volume(
     return np.stack([(1 - s) * grey[b] + s * grey[b + 1] for b, s in zip(before, share, strict=True)])
 
 
-def patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
-    """Binary patterns 0..255 on the planes XY, XT, YT, (3, T - 2 reach, Y - 2 radius, X - 2 radius).
+def binary_patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
+    """Return binary patterns 0..255 on the planes XY, XT, YT, (3, T - 2 reach, Y - 2 radius, X - 2 radius).
 
-    Bit p is set where the neighbour at angle p * 45 degrees is at least as bright as the place itself.
+    Bit p is set if the neighbour at angle p * 45 degrees is at least as bright as the centre.
     """
     centre = _shifted(volume, 0, 0, 0, radius, reach)
     codes = np.zeros((3, *centre.shape), dtype=np.uint8)
@@ -112,7 +112,7 @@ def patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
 
 
 def uniform_table() -> np.ndarray:
-    """For each pattern its bin, (256,): 58 patterns with at most two changes around the circle, then all others."""
+    """Return the bin (256,) of each pattern: 58 patterns with at most two changes around the circle, then the rest."""
     table = np.full(2**NEIGHBOURS, -1)
     bins = 0
     for code in range(2**NEIGHBOURS):
@@ -129,7 +129,7 @@ BINS = int(TABLE.max()) + 1  # 59
 
 
 def block_histograms(codes: np.ndarray, grid: int) -> np.ndarray:
-    """Histograms (G * G * 3 * 59) of the patterns (3, T, Y, X), per block and plane; each sums to 1."""
+    """Return histograms (G * G * 3 * 59) of patterns (3, T, Y, X), per block and plane; each sums to 1."""
     planes, _, rows, columns = codes.shape
     row, column = np.arange(rows) * grid // rows, np.arange(columns) * grid // columns
     block = (row[:, None] * grid + column) * planes * BINS  # (Y, X)
@@ -143,19 +143,19 @@ def _shifted(volume: np.ndarray, t: int, y: int, x: int, radius: int, reach: int
     return volume[reach + t : frames - reach + t, radius + y : rows - radius + y, radius + x : columns - radius + x]
 
 
-def _places(clip: Clip) -> tuple[Path, str, int, int | None, int | None]:
-    """Where a clip's frames are, how to crop and turn them, and the first and last to look at."""
+def _locate(clip: Clip) -> tuple[Path, str, int, int | None, int | None]:
+    """Return a clip's frames, crop, quarter turns, and first and last frame."""
     frames = clip.frames or clip.extra.get("frames")
     crop = clip.extra.get("crop")
     if not frames or not crop:
         raise MapSetError(
-            f"lbp-top reads frames, but the map set does not say where those of {clip.key} are",
+            f"lbp-top reads frames, but the map set has no path to those of {clip.key}",
             fix="prepare the corpus with epir prepare, which writes them to clips.csv; or leave lbp-top out",
         )
     if not Path(frames).exists():
         raise MapSetError(
             f"lbp-top reads frames, but those of {clip.key} are not at {frames}",
-            fix="bring the corpus back to that place, or prepare it again; or leave lbp-top out",
+            fix="move the corpus back there, or prepare it again; or leave lbp-top out",
         )
     turns = int(clip.extra.get("turned") or 0)
     return Path(frames), crop, turns, clip.onset, clip.offset if clip.offset is not None else clip.apex
@@ -165,7 +165,7 @@ def _places(clip: Clip) -> tuple[Path, str, int, int | None, int | None]:
 def _clip_features(
     frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, sizes: Sizes
 ) -> np.ndarray:
-    """The features of one clip; kept, for every fold asks again for almost all clips."""
+    """Return the features of one clip; cached, because every fold asks again for almost all clips."""
     volume = read_volume(frames, crop, turns, onset, offset, size=sizes.face_size, length=sizes.length)
-    codes = patterns(volume, radius=sizes.radius, reach=sizes.reach)
+    codes = binary_patterns(volume, radius=sizes.radius, reach=sizes.reach)
     return block_histograms(codes, sizes.grid).astype(np.float32)

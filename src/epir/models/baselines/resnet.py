@@ -17,11 +17,11 @@ from epir.models.network import WithFeatures
 STAGES, BLOCKS = 4, 2  # eighteen layers: the stem, 4 stages of 2 blocks of 2 convolutions, the classifier
 KINDS, SMALL, LARGE = 32, 8, 16  # kinds of primary capsules; numbers in a primary and in a class capsule
 PRESENT, ABSENT, DOWN = 0.9, 0.1, 0.5  # the margins of [Capsules] Eq. 4, and the weight of absent classes
-NEARLY = 1e-6  # keeps lengths away from 0 and 1
+EPSILON = 1e-6  # keeps lengths away from 0 and 1
 
 
 class ResidualBlock(nn.Module):
-    """Two 3 x 3 convolutions, added to what came in."""
+    """Two 3 x 3 convolutions with a shortcut."""
 
     def __init__(self, before: int, after: int, *, stride: int) -> None:
         super().__init__()
@@ -33,17 +33,17 @@ class ResidualBlock(nn.Module):
             self.shortcut = nn.Sequential(point, nn.BatchNorm2d(after))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Maps (B, before, S, S) to (B, after, S / stride, S / stride)."""
+        """Maps (B, before, S, S) -> (B, after, S / stride, S / stride)."""
         return functional.relu(self.second(self.first(maps)) + self.shortcut(maps))
 
 
 class ResnetFlow(WithFeatures):
-    """The four stages of ResNet-18 on maps of 28 px.
+    """The four stages of ResNet-18, on 28 px maps.
 
     [ResNet] He, Zhang, Ren, Sun 2016, Deep Residual Learning for Image Recognition, CVPR 2016, arXiv:1512.03385
 
-    Departs from [ResNet]: the stem is one 3 x 3 convolution without pooling, where 224 px pictures have a 7 x 7 one and
-    a pooling that together take a quarter of each side; weights start at random, not from ImageNet.
+    Departs from [ResNet]: the stem is one 3 x 3 convolution without pooling; for 224 px pictures it is a 7 x 7
+    convolution and a pooling that reduce each side to a quarter. Weights start at random, not from ImageNet.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class ResnetFlow(WithFeatures):
         self.head = nn.Linear(before, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, 8 * width) of normalised maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> features (B, 8 * width)."""
         return self.stages(self.stem(maps)).mean(dim=(2, 3))
 
 
 def convolution(before: int, after: int, *, stride: int = 1) -> nn.Sequential:
-    """A 3 x 3 convolution with batch normalisation."""
+    """Return a 3 x 3 convolution with batch normalisation."""
     return nn.Sequential(nn.Conv2d(before, after, 3, stride=stride, padding=1, bias=False), nn.BatchNorm2d(after))
 
 
@@ -80,9 +80,9 @@ class CapsuleNet(WithFeatures):
 
     [CapsuleNet] Van Quang, Chun, Tokuyama 2019, CapsuleNet for Micro-Expression Recognition, FG 2019
 
-    Departs from [CapsuleNet]: the paper feeds the apex picture to the first stages of a ResNet-18 trained on ImageNet;
-    here nothing is downloaded, so one residual block on the flow map, learned from scratch, stands in their place.
-    Channels are 32, not 256. The margins are those of [Capsules], not the 0.99 and 0.01 of the authors' code.
+    Departs from [CapsuleNet]: the paper feeds the apex frame to the first stages of a ResNet-18 trained on ImageNet;
+    we download nothing, so one residual block on the flow map, trained from scratch, replaces them. Channels are 32,
+    not 256. The margins are those of [Capsules], not the 0.99 and 0.01 of the authors' code.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class CapsuleNet(WithFeatures):
         self.head = nn.Parameter(0.01 * torch.randn(classes, KINDS * places**2, SMALL, LARGE))
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """The class capsules, (B, C * 16), of normalised maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> class capsules (B, C * 16)."""
         primary = self.primary(self.wide(self.stem(maps)))  # (B, 32 * 8, P, P)
         primary = primary.flatten(2).unflatten(1, (KINDS, SMALL))  # (B, 32, 8, P * P)
         primary = squash(primary.transpose(2, 3).flatten(1, 2))  # (B, N, 8)
@@ -109,11 +109,11 @@ class CapsuleNet(WithFeatures):
         return route(votes, self.routings).flatten(1)  # (B, C * 16)
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C): the log-odds of the capsules' lengths, so that sigmoid gives the lengths back."""
-        return torch.logit(self._lengths(features), eps=NEARLY)
+        """Class capsules (B, C * 16) -> logits (B, C), the log-odds of their lengths."""
+        return torch.logit(self._lengths(features), eps=EPSILON)
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
-        """The margin loss of [Capsules] Eq. 4: the true class's capsule long, the others short."""
+        """Return the margin loss of [Capsules] Eq. 4, which makes the true class's capsule long, the others short."""
         lengths = self._lengths(features)  # (B, C)
         classes = self.classes
         truth = functional.one_hot(labels, classes).to(lengths.dtype) * (1 - smoothing) + smoothing / classes
@@ -124,21 +124,21 @@ class CapsuleNet(WithFeatures):
 
 
 def squash(capsules: Tensor) -> Tensor:
-    """Capsules of the same direction with lengths below 1, [Capsules] Eq. 1: s becomes s^2 / (1 + s^2)."""
+    """Shrink capsules to lengths below 1 and keep their direction, [Capsules] Eq. 1: s becomes s^2 / (1 + s^2)."""
     square = capsules.square().sum(dim=-1, keepdim=True)
-    return capsules * (square + NEARLY).sqrt() / (1 + square)
+    return capsules * (square + EPSILON).sqrt() / (1 + square)
 
 
 def lengths_of(capsules: Tensor) -> Tensor:
-    """Lengths of capsules along the last axis, smooth at 0."""
-    return (capsules.square().sum(dim=-1) + NEARLY**2).sqrt()
+    """Return the lengths of capsules along the last axis, smooth at 0."""
+    return (capsules.square().sum(dim=-1) + EPSILON**2).sqrt()
 
 
 def route(votes: Tensor, rounds: int) -> Tensor:
-    """Class capsules (B, C, 16) of votes (B, C, N, 16), by agreement.
+    """Combine votes (B, C, N, 16) into class capsules (B, C, 16) by agreement.
 
-    Each primary capsule spreads over the classes what sums to 1, more to those whose capsule its vote agrees with.
-    The agreement is decided without gradient; only the last sum is differentiated.
+    Each primary capsule spreads a weight of 1 over the classes, more to those that its vote agrees with. The weights
+    have no gradient; only the last sum is differentiated.
     """
     fixed = votes.detach()
     agreement = fixed.new_zeros(fixed.shape[:3])  # (B, C, N)
@@ -149,7 +149,7 @@ def route(votes: Tensor, rounds: int) -> Tensor:
 
 
 def margin_loss(lengths: Tensor, truth: Tensor, weights: Tensor | None = None) -> Tensor:
-    """The margin loss of lengths (B, C) given how true each class is (B, C), weighted by clip (B,) or not."""
+    """Return the margin loss of lengths (B, C) given class probabilities (B, C) and optional clip weights (B,)."""
     short = functional.relu(PRESENT - lengths).square() * truth
     long = functional.relu(lengths - ABSENT).square() * (1 - truth) * DOWN
     losses = (short + long).sum(dim=1)  # (B,)

@@ -1,4 +1,4 @@
-"""Small convolutional networks: STSTNet, OFF-ApexNet, and RCN-A with its attention that has no weights.
+"""Small convolutional networks: STSTNet, OFF-ApexNet, and RCN-A with its parameter-free attention.
 
 Axes: B clips, S map size, D width, P places per side after pooling (STSTNet 5, OFF-ApexNet 7 for 28 px maps), C classes
 """
@@ -11,23 +11,23 @@ from torch.nn import functional
 
 from epir.core.errors import ConfigError
 from epir.models.arguments import Count, Dropout, Range, Width
-from epir.models.baselines.inception import stream_features
+from epir.models.baselines.inception import two_stream_features
 from epir.models.network import WithFeatures
 
-STREAM_KERNELS = (3, 5, 8)  # of the three streams
-KERNELS = (6, 16)  # of the two convolutions of a stream
-STEPS = 2  # how often the recurrent convolution is applied
+STREAM_KERNELS = (3, 5, 8)  # of the three streams of STSTNet
+KERNELS = (6, 16)  # of the two convolutions of an OFF-ApexNet stream
+STEPS = 2  # of the recurrent convolution
 SMALLEST_RANGE = 1e-6
 
 
 class Ststnet(WithFeatures):
-    """Three streams of one convolution each, pooled, joined and classified by one layer.
+    """Three streams of one convolution each, pooled, concatenated and classified by one layer.
 
     [STSTNet] Liong, Gan, See, Khor, Huang 2019, Shallow Triple Stream Three-dimensional CNN for Micro-expression
               Recognition, FG 2019, arXiv:1902.03634; batch normalisation and dropout as in the authors' Python code.
 
-    Departs from [STSTNet]: maps are normalised per map and channel, not stretched to 0..1; the border of the
-    convolution is 1 px, which gives the paper's 10 x 10 and 5 x 5 sizes as well as the code's 2 px do.
+    Departs from [STSTNet]: maps are normalised per map and channel, not stretched to 0..1; the padding of the
+    convolution is 1 px, not the 2 px of the authors' code; both give the paper's 10 x 10 and 5 x 5 sizes.
     """
 
     def __init__(self, classes: int = 3, map_size: Annotated[int, Range(ge=8)] = 28, dropout: Dropout = 0.5) -> None:
@@ -38,7 +38,7 @@ class Ststnet(WithFeatures):
         self.head = nn.Linear(sum(STREAM_KERNELS) * places**2, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, 16 * P * P) of normalised maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> features (B, 16 * P * P)."""
         joined = torch.cat([stream(maps) for stream in self.streams], dim=1)  # (B, 16, 2P, 2P)
         return self.pool(joined).flatten(1)  # (B, 16 * P * P)
 
@@ -54,13 +54,13 @@ def _ststnet_stream(kernels: int, dropout: float) -> nn.Sequential:
 
 
 class OffApexNet(WithFeatures):
-    """Two streams of two 5 x 5 convolutions, then two layers of 1024 units; the strain channel is not used.
+    """Two streams of two 5 x 5 convolutions, then two layers of 1024 units; ignores the strain channel.
 
     [OFF-ApexNet] Gan, Liong, Yau, Huang, Tan 2019, OFF-ApexNet on micro-expression recognition system,
                   Signal Processing: Image Communication 74, arXiv:1805.08699
 
-    Departs from [OFF-ApexNet]: dropout between the wide layers, as later comparisons of the method have it;
-    the flow is that of the map set, not TV-L1.
+    Departs from [OFF-ApexNet]: dropout between the wide layers, as in later comparisons with the method; the flow is
+    that of the map set, not TV-L1.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class OffApexNet(WithFeatures):
         self.head = nn.Linear(width, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, D) of normalised maps (B, 3, S, S)."""
-        return self.joined(stream_features(self.streams, maps))  # (B, D)
+        """Normalised maps (B, 3, S, S) -> features (B, D)."""
+        return self.joined(two_stream_features(self.streams, maps))
 
 
 def _off_apexnet_stream() -> nn.Sequential:
@@ -101,7 +101,7 @@ def _off_apexnet_stream() -> nn.Sequential:
 
 
 class RecurrentConvolution(nn.Module):
-    """One 3 x 3 convolution applied again and again, each time to what came in plus the last result."""
+    """Applies one 3 x 3 convolution repeatedly, each time to the input plus the previous result."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class RecurrentConvolution(nn.Module):
         self.shrink = nn.Sequential(nn.MaxPool2d(2), nn.Dropout(dropout))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Maps (B, D, S, S) to (B, D, S / 2, S / 2)."""
+        """Maps (B, D, S, S) -> (B, D, S / 2, S / 2)."""
         state = self.forward_step(maps)
         for _ in range(STEPS):
             state = self.recurrent_step(maps + state)
@@ -118,13 +118,13 @@ class RecurrentConvolution(nn.Module):
 
 
 class RcnA(WithFeatures):
-    """A 5 x 5 convolution, one recurrent convolution, and attention from the classifier's weights.
+    """A 5 x 5 convolution, one recurrent convolution, and attention computed from the classifier's weights.
 
     [RCN] Xia, Peng, Khor, Feng, Zhao 2020, Revealing the Invisible with Model and Data Shrinking for Composite-database
           Micro-expression Recognition, IEEE TIP 29, arXiv:2006.09674
 
-    Departs from [RCN]: maps are 28 px, where the paper varies the resolution as well; the width of 32 and the 5 x 5
-    places are those of the example in the authors' code; a class's map that does not vary attends nowhere.
+    Departs from [RCN]: maps are 28 px, while the paper also varies the resolution; the width of 32 and the 5 x 5
+    places come from the example in the authors' code; a constant activation map gives no attention.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class RcnA(WithFeatures):
         nn.init.zeros_(self.head.bias)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, D * P * P) of normalised maps (B, 3, S, S)."""
+        """Normalised maps (B, 3, S, S) -> features (B, D * P * P)."""
         low = self.stem(maps)  # (B, D, S', S')
         places = self.pool
         attention = class_attention(functional.adaptive_avg_pool2d(low, places), self.head.weight)
@@ -161,9 +161,9 @@ class RcnA(WithFeatures):
 
 
 def class_attention(maps: Tensor, weights: Tensor) -> Tensor:
-    """Where the classes look, (B, 1, P, P) from 0 to 1, given maps (B, D, P, P) and classifier weights (C, D * P * P).
+    """Return attention (B, 1, P, P) from 0 to 1, from maps (B, D, P, P) and classifier weights (C, D * P * P).
 
-    Each class's activation map is stretched to 0..1 by itself, then the classes are averaged.
+    Each class's activation map is stretched to 0..1 separately, then the classes are averaged.
     """
     shaped = weights.unflatten(1, maps.shape[1:])  # (C, D, P, P)
     activations = torch.einsum("bdyx,cdyx->bcyx", maps, shaped) / maps.shape[1]  # (B, C, P, P)

@@ -1,7 +1,7 @@
-"""Bi-WOOF and MDMO, and what the classical methods share: features of each clip, then a linear support vector machine.
+"""Bi-WOOF and MDMO, and the base of the classical methods: features of each clip, then a linear SVM.
 
-They are estimators (`epir.models.estimator`): `fit(maps, labels)`, then `predict_proba(maps)`. One that reads the
-frames of the clips asks for `clips` besides, the `core.records.Clip`s of the maps in the same order.
+They are estimators (`epir.models.estimator`): `fit(maps, labels)`, then `predict_proba(maps)`. A method that reads
+frames also takes `clips`, the `core.records.Clip`s of the maps in the same order.
 
 Axes: n clips, S map size, F features, C classes, G blocks per side, K directions
 """
@@ -10,29 +10,29 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from scipy.special import softmax
 
 from epir.core.errors import ConfigError, TrainingError
 from epir.core.records import Clip
 from epir.models.arguments import Count, Range
+from epir.models.estimator import decision_scores
 
-SMALLEST_SHARE = 1e-6  # of its size, by which a feature must vary to count
+SMALLEST_SHARE = 1e-6  # a feature that varies by less than this share of its size is ignored
 
 Cost = Annotated[float, Range(gt=0, le=1e6), "the C of the machine"]
 Balanced = Annotated[bool, "errors on rare classes cost more"]
-Zero = Annotated[Literal["map", "none"], "the zero of u and v: each map's median, or as it is"]
+Zero = Annotated[Literal["map", "none"], "the zero of u and v: each map's median, or unchanged"]
 Bins = Annotated[int, Range(ge=2, le=1024), "directions of the flow"]
 Blocks = Annotated[Count, "blocks per side"]
 SMALLEST_MOTION = 1e-9
 
 
 class FeatureSvm:
-    """Features and a linear SVM; children give `features`.
+    """Features and a linear SVM; subclasses implement `features`.
 
-    Nothing is learned but on the clips given to `fit`: the scale of each feature (where `scaled`) and the machine.
+    Both the scale of each feature (if `scaled`) and the SVM are learned from the clips given to `fit` alone.
     """
 
-    scaled: bool = True  # features to zero mean and equal deviation, and clips to about unit length: `cost` near 1 fits
+    scaled: bool = True  # standardise features, and clips to about unit length, so that a `cost` near 1 works
 
     def __init__(self, cost: float, balanced: bool) -> None:
         self.cost, self.balanced = cost, balanced
@@ -41,11 +41,11 @@ class FeatureSvm:
         self._unit: Any = 1.0
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
-        """Features (n, F) of the maps (n, 3, S, S), or of the frames of their clips."""
+        """Return features (n, F) of maps (n, 3, S, S), or of the frames of their clips."""
         raise NotImplementedError
 
     def fit(self, maps: np.ndarray, labels: np.ndarray, clips: Sequence[Clip] = ()) -> Self:
-        """Learn from the training clips; nothing here is random."""
+        """Train on the clips; nothing here is random."""
         from sklearn.svm import SVC
 
         features = np.asarray(self.features(maps, clips), dtype=np.float64)
@@ -61,25 +61,23 @@ class FeatureSvm:
         return np.asarray(self._machine.classes_)
 
     def predict_proba(self, maps: np.ndarray, clips: Sequence[Clip] = ()) -> np.ndarray:
-        """How much speaks for each of `classes_`, (n, C); rows sum to 1."""
+        """Return scores (n, C) for `classes_`; rows sum to 1."""
         if self._machine is None:
             name = type(self).__name__
             raise TrainingError(f"{name} has not been fitted", fix="call fit with the training clips first")
-        answers = self._machine.decision_function((self.features(maps, clips) - self._zero) / self._unit)
-        if answers.ndim == 1:  # of two classes the machine gives one number, for the second
-            answers = np.stack([-answers, answers], axis=1)
-        return np.asarray(softmax(answers, axis=1))
+        features = (self.features(maps, clips) - self._zero) / self._unit
+        return decision_scores(self._machine.decision_function(features))
 
 
 def scale_of(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What to subtract from features (n, F) and to divide them by; one that does not vary becomes 0 ever after."""
+    """Return what to subtract from features (n, F) and what to divide by; a constant feature becomes 0."""
     deviation = features.std(axis=0)
     varies = deviation > SMALLEST_SHARE * np.abs(features).max(axis=0)
     return features.mean(axis=0), np.where(varies, deviation * np.sqrt(features.shape[1]), np.inf)
 
 
 def check_grid(name: str, grid: int, map_size: int) -> None:
-    """Refuse more blocks than pixels."""
+    """Raise an error if there are more blocks than pixels."""
     if grid > map_size:
         raise ConfigError(
             f"{name} cannot divide a {map_size} px map into {grid} x {grid} blocks",
@@ -88,7 +86,7 @@ def check_grid(name: str, grid: int, map_size: int) -> None:
 
 
 def flow_of(maps: np.ndarray, normalise: str) -> np.ndarray:
-    """The flow (n, 2, S, S) of maps (n, 3, S, S); for `map`, with each map's own median of u and of v as its zero.
+    """Return the flow (n, 2, S, S) of maps (n, 3, S, S); with `map`, subtract each map's median of u and of v.
 
     Most of a face does not move, so the median is the motion of the head, or the lost zero of a stretched map.
     """
@@ -97,29 +95,29 @@ def flow_of(maps: np.ndarray, normalise: str) -> np.ndarray:
 
 
 def directions_of(flow: np.ndarray, bins: int) -> np.ndarray:
-    """Which of `bins` directions each vector of a flow (n, 2, S, S) has, (n, S, S); 0 is along u, 1 turns towards v.
+    """Return which of `bins` directions each vector of a flow (n, 2, S, S) has, (n, S, S); 0 is u, 1 turns towards v.
 
-    The directions are centred on the axes, so that a rise straight up does not fall on the border of two of them.
+    The directions are centred on the axes, so that a movement straight up does not fall between two of them.
     """
     angles = np.arctan2(flow[:, 1], flow[:, 0])
     return np.floor(angles * bins / (2 * np.pi) + 0.5).astype(int) % bins
 
 
 def block_sums(values: np.ndarray, grid: int) -> np.ndarray:
-    """Sums of values (..., S, S) over `grid` x `grid` blocks, (..., grid, grid)."""
+    """Sum values (..., S, S) over `grid` x `grid` blocks, (..., grid, grid)."""
     size = values.shape[-1]
     member = (np.arange(size) * grid // size == np.arange(grid)[:, None]).astype(values.dtype)  # (grid, S)
     return member @ values @ member.T
 
 
 class BiWoof(FeatureSvm):
-    """Each vector counts in its block's histogram by its magnitude, each block by its mean strain.
+    """Histograms of flow directions per block, weighted by the magnitude of each vector and the block's mean strain.
 
     [Bi-WOOF] Liong, See, Wong, Phan 2018, Less is more: Micro-expression recognition from video using apex frame,
               Signal Processing: Image Communication 62, arXiv:1606.01721
 
-    Departs from [Bi-WOOF]: the directions are centred on the axes; the zero of the flow is its median; each feature
-    is standardised on the training clips; the flow is that of the map, at the map's size.
+    Departs from [Bi-WOOF]: directions are centred on the axes; the zero of the flow is its median; each feature is
+    standardised on the training clips; the flow is that of the map set, at its size.
     """
 
     def __init__(
@@ -136,13 +134,13 @@ class BiWoof(FeatureSvm):
         self.grid, self.bins, self.normalise = grid, bins, normalise
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
-        """Features (n, G * G * K) of maps (n, 3, S, S)."""
+        """Return features (n, G * G * K) of maps (n, 3, S, S)."""
         flow = flow_of(maps, self.normalise)
         return weighted_histograms(flow, maps[:, 2], grid=self.grid, bins=self.bins)
 
 
 def weighted_histograms(flow: np.ndarray, strain: np.ndarray, *, grid: int, bins: int) -> np.ndarray:
-    """Histograms (n, G * G * K) of a flow (n, 2, S, S), given its strain (n, S, S)."""
+    """Return the weighted histograms (n, G * G * K) of a flow (n, 2, S, S) with this strain (n, S, S)."""
     magnitude = np.hypot(flow[:, 0], flow[:, 1])
     directions = directions_of(flow, bins)
     local = np.stack([block_sums(magnitude * (directions == k), grid) for k in range(bins)], axis=-1)  # (n, G, G, K)
@@ -152,16 +150,16 @@ def weighted_histograms(flow: np.ndarray, strain: np.ndarray, *, grid: int, bins
 
 
 class Mdmo(FeatureSvm):
-    """Two numbers per region: how far its main direction moves, relative to the clip's largest, and which way.
+    """Two numbers per region: magnitude (relative to the clip's largest) and angle of its main motion.
 
     [MDMO] Liu, Zhang, Yan, Wang, Zhao, Fu 2016, A Main Directional Mean Optical Flow Feature for Spontaneous
            Micro-Expression Recognition, IEEE Transactions on Affective Computing 7(4)
 
     Departs from [MDMO]: the 36 regions are a fixed 6 x 6 grid of the aligned face, not polygons between 66 landmarks;
-    one flow from onset to apex stands for the mean over all frames; the kernel of the machine is linear.
+    one flow from onset to apex replaces the mean over all frames; the SVM kernel is linear.
     """
 
-    scaled = False  # `balance` would be lost
+    scaled = False  # scaling would undo `balance`
 
     def __init__(
         self,
@@ -178,7 +176,7 @@ class Mdmo(FeatureSvm):
         self.grid, self.bins, self.balance, self.normalise = grid, bins, balance, normalise
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
-        """Features (n, 2 * G * G) of maps (n, 3, S, S)."""
+        """Return features (n, 2 * G * G) of maps (n, 3, S, S)."""
         flow = flow_of(maps, self.normalise)
         mean = main_direction_means(flow, grid=self.grid, bins=self.bins)  # (n, G * G, 2)
         magnitude = np.hypot(mean[..., 0], mean[..., 1])
@@ -189,9 +187,9 @@ class Mdmo(FeatureSvm):
 
 
 def main_direction_means(flow: np.ndarray, *, grid: int, bins: int) -> np.ndarray:
-    """Mean vectors (n, G * G, 2) of those vectors of a flow (n, 2, S, S) that have their region's main direction.
+    """Average the vectors of a flow (n, 2, S, S) that share their region's main direction: (n, G * G, 2).
 
-    The main direction is the one that most vectors of the region have; the first of them if two have as many.
+    The main direction is that of most vectors in the region; ties go to the first.
     """
     directions = directions_of(flow, bins)
     counts = np.stack([block_sums((directions == k).astype(float), grid) for k in range(bins)])  # (K, n, G, G)
