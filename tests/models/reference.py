@@ -164,27 +164,31 @@ def answer(clip, weights, settings):
     mixed, _, _ = attend(tokens, weights, "last_block", settings)
     tokens = tokens + mixed
     tokens = tokens + feed_forward(tokens, weights, "last_block")
-    features = sum(tokens) / len(tokens) if settings.readout == "all" else tokens[0]
-    return features, selected, held[1:], torch.stack([product[0, 1:] for product in rollout])
+    return (
+        tokens if settings.readout == "all" else tokens[:1],
+        selected,
+        held[1:],
+        torch.stack([product[0, 1:] for product in rollout]),
+    )
 
 
-def logits_of(features, weights):
-    """Eq. 21."""
-    return linear(layer_norm(features, weights, "head_norm"), weights, "head")
+def logits_of(tokens, weights, settings):
+    """Eq. 21: the mean over the tokens of what the last layer says of each."""
+    normed = [layer_norm(token, weights, "head_norm") if settings.head_norm else token for token in tokens]
+    return sum(linear(token, weights, "head") for token in normed) / len(normed)
 
 
 def loss_of(features, labels, weights, settings):
     """Eq. 22-23: cross-entropy and, with selection, the contrastive loss."""
     total, batch = torch.zeros(()), len(labels)
-    for token, label in zip(features, labels, strict=True):
-        scores = logits_of(token, weights)
+    for tokens, label in zip(features, labels, strict=True):
+        scores = logits_of(tokens, weights, settings)
         total = total + (scores.exp().sum().log() - scores[label]) / batch
     if settings.selection:
-        if settings.contrastive_on == "normed":
-            features = [layer_norm(token, weights, "head_norm") for token in features]
+        unit = [tokens[0] / tokens[0].norm() for tokens in features]  # the class token of each clip
         for i in range(batch):
             for j in range(batch):
-                cosine = features[i] @ features[j] / (features[i].norm() * features[j].norm())
+                cosine = unit[i] @ unit[j]
                 same = labels[i] == labels[j]
                 cost = 1 - cosine if same else (cosine - settings.margin).clamp(min=0)
                 total = total + settings.contrastive * cost / batch**2

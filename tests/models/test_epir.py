@@ -76,19 +76,32 @@ def test_it_agrees_with_the_equations_in_everything(double, name, changes):
     maps, labels = torch.randn(2, 3, size, size), torch.tensor([0, 1])
     weights = dict(model.named_parameters())
     expected = [reference.answer(clip, weights, model.settings) for clip in maps]
-    features = torch.stack([each[0] for each in expected])
+    tokens = [each[0] for each in expected]
 
     logits, record = model.explain(maps)
-    torch.testing.assert_close(logits, reference.logits_of(features, weights).detach(), rtol=1e-9, atol=1e-9)
+    slow_logits = torch.stack([reference.logits_of(each, weights, model.settings) for each in tokens]).detach()
+    torch.testing.assert_close(logits, slow_logits, rtol=1e-9, atol=1e-9)
     assert record.selected.tolist() == [each[1] for each in expected]
     assert [record.groups(clip) for clip in range(2)] == [each[2] for each in expected]
     torch.testing.assert_close(record.rollout, torch.stack([each[3] for each in expected]), rtol=1e-9, atol=1e-12)
 
-    slow, fast = reference.loss_of(features, labels, weights, model.settings), model.loss(maps, labels)
+    slow, fast = reference.loss_of(tokens, labels, weights, model.settings), model.loss(maps, labels)
     torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-9)
     parameters = list(weights.values())
     for theirs, mine in zip(torch.autograd.grad(slow, parameters), torch.autograd.grad(fast, parameters), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
+
+
+def test_the_preset_paper_reads_equations_21_and_22_literally():
+    """A linear layer on Y_final without a norm; the contrastive loss on the class token as it is."""
+    model = small("paper").eval()
+    assert not any(name.startswith("head_norm") for name, _ in model.named_parameters())
+    maps, labels = torch.randn(4, 3, 28, 28), torch.tensor([0, 1, 0, 1])
+    tokens = model.forward_features(maps).view(4, 1 + model.settings.heads, -1)  # the class token, one per head
+    torch.testing.assert_close(model(maps), model.head(tokens.mean(1)))  # linear: the order does not matter
+    expected = contrastive_loss(tokens[:, 0], labels, margin=model.settings.margin)
+    plain = torch.nn.functional.cross_entropy(model(maps), labels)
+    torch.testing.assert_close(model.loss(maps, labels) - plain, model.settings.contrastive * expected)
 
 
 @pytest.mark.parametrize("integration", [0.3, 0.6, 0.8])

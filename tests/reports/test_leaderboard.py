@@ -198,6 +198,14 @@ def test_a_benchmark_is_recorded_and_shown_by_its_name(result, tmp_path):
     assert "bench-flow" not in fill_blocks(PAGE.format("scores sde"), [result, bench])
 
 
+def test_several_benchmarks_share_one_table_in_the_order_asked_for(tmp_path):
+    record_bench(MEASURED, tmp_path / "bench-a.json", "epir bench a.mp4 --only flow")
+    record_bench(MEASURED, tmp_path / "bench-b.json", "epir bench b.mp4 --only flow")
+    filled = fill_blocks(PAGE.format("bench bench-b bench-a"), read_results(tmp_path))
+    assert filled.index("| b | speed | 2.00 | 1.5 |") < filled.index("| a | dis, 84 px | 0.08 | – | bump 0.2 |")
+    assert "- b: epir bench b.mp4 --only flow; epir 0.3.0, commit abc" in filled
+
+
 def test_a_benchmark_replaces_nothing_but_a_benchmark(tmp_path):
     with pytest.raises(OutputError, match=r"is not a \.json file"):
         record_bench(MEASURED, tmp_path / "results", "epir bench")

@@ -51,6 +51,7 @@ from epir.core.config import override
 from epir.core.engines import one_thread
 from epir.core.errors import ConfigError, MissingExtra
 from epir.core.files import PICTURE_ENDINGS, write_text
+from epir.core.words import counted
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.faces.tracking import TrackedFace
@@ -233,7 +234,7 @@ def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[So
     """The movements per minute that `epir predict` finds in unchanged videos."""
     alarms = sum(len(recognizer.predict(path, explain=False).all) for path in videos)
     minutes = sum(film.count / film.fps / 60 for film in films)
-    detail = f"{alarms} movements in {minutes:.2f} minutes of video as it is"
+    detail = f"{counted(alarms, 'movement')} in {minutes:.2f} minutes of video as it is"
     return Ratio("alarms a minute", alarms / max(minutes, 1e-9), None, detail)
 
 

@@ -257,7 +257,7 @@ class Epir(Network):
             [Block(settings, pairs=count, residual=number != no_residual) for number, count in enumerate(pairs)]
         )
         self.last_block = Block(settings)
-        self.head_norm = nn.LayerNorm(settings.width)
+        self.head_norm = nn.LayerNorm(settings.width) if settings.head_norm else nn.Identity()
         self.head = nn.Linear(settings.width, settings.classes)
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -268,20 +268,23 @@ class Epir(Network):
         nn.init.trunc_normal_(self.positions, std=0.02)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Return the class token (B, D) after the last block, for normalised maps (B, 3, S, S)."""
+        """Return the class token (B, D) after the last block; with `readout = "all"`, all its tokens (B, T * D)."""
         blocks, holders = self._run_blocks(maps)
         return self._finish(blocks[-1].tokens, self._select(blocks, holders[-1]) if self.settings.selection else None)
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Class tokens (B, D) -> logits (B, C): [EPIR] Eq. 21."""
-        return self.head(self.head_norm(features))
+        """Class tokens (B, D) -> logits (B, C): [EPIR] Eq. 21; the logits of all tokens (B, T * D) are averaged."""
+        if self.settings.readout == "class":
+            return self.head(self.head_norm(features))
+        tokens = features.unflatten(1, (-1, self.settings.width))  # (B, T, D)
+        return self.head(self.head_norm(tokens)).mean(dim=1)
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Return the cross-entropy plus, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
-            tokens = self.head_norm(features) if self.settings.contrastive_on == "normed" else features
-            loss = loss + self.settings.contrastive * contrastive_loss(tokens, labels, margin=self.settings.margin)
+            token = features[:, : self.settings.width]  # (B, D): the class token comes first
+            loss = loss + self.settings.contrastive * contrastive_loss(token, labels, margin=self.settings.margin)
         return loss
 
     @torch.no_grad()
@@ -343,16 +346,12 @@ class Epir(Network):
         return scores.argmax(dim=2)
 
     def _finish(self, tokens: Tensor, selected: Tensor | None) -> Tensor:
-        """Run the last block on the class token and the selected tokens (or all), and return the class token (B, D).
-
-        With `readout = "all"`, return the mean of all its tokens: the classifier of [EPIR] Eq. 21 is linear, so this
-        equals the mean of its logits for each token.
-        """
+        """Run the last block on the class token and the selected tokens (or all); return what the head reads."""
         if selected is not None:
             index = (selected + 1).unsqueeze(2).expand(-1, -1, tokens.shape[2])  # (B, H, D)
             tokens = torch.cat([tokens[:, :1], tokens.gather(1, index)], dim=1)  # (B, 1 + H, D)
         tokens = self.last_block(tokens).tokens
-        return tokens.mean(dim=1) if self.settings.readout == "all" else tokens[:, 0]
+        return tokens.flatten(1) if self.settings.readout == "all" else tokens[:, 0]
 
 
 def contrastive_loss(tokens: Tensor, labels: Tensor, *, margin: float) -> Tensor:

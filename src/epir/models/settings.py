@@ -45,13 +45,13 @@ class ModelSettings:
     rollout: Literal["full", "extractor"] = "full"
     margin: float = setting(0.4, "margin of the contrastive loss")
     contrastive: float = setting(1.0, "weight of the contrastive loss")
-    contrastive_on: Literal["raw", "normed"] = setting("raw", "the token before or after the norm of the head")
+    head_norm: bool = setting(True, "a norm before the last layer; Eq. 21 prints none")
     first_residual: bool = setting(True, "around the attention of the first extractor block; Eq. 13 prints none")
     merged_first: bool = setting(
         False, "put merged tokens before the others, as Eq. 9 prints, not at the position of their first half"
     )
     readout: Literal["class", "all"] = setting(
-        "class", "the last layer sees the class token, or the mean of all of Y_final"
+        "class", "the last layer classifies the class token, or every token of Y_final, and averages"
     )
     dropout: float = 0.0
     classes: int = 3
@@ -187,7 +187,7 @@ LITERAL: dict[str, Any] = {  # the paper as printed, where the presets depart fr
     "first_residual": False,
     "merged_first": True,
     "readout": "all",
-    "contrastive_on": "normed",
+    "head_norm": False,
     "normalise": "none",
 }
 PAPER = replace(PRESETS["epir"], name="paper", **LITERAL)

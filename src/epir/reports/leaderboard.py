@@ -178,8 +178,9 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
             fix=f"write VIEW PROTOCOL or bench NAME; views: {', '.join(VIEWS)}",
         )
     if query[0] == "bench":
-        benches = [result for result in results if result["format"] == BENCH and result["name"] in query[1:]]
-        return "\n".join(_bench_table(result).markdown() for result in benches) or NOTHING
+        by_name = {result["name"]: result for result in results if result["format"] == BENCH}
+        benches = [by_name[name] for name in query[1:] if name in by_name]
+        return _bench_table(benches).markdown() if benches else NOTHING
     view, protocol, *names = query
     results = [result for result in results if result["format"] == FORMAT]
     rows = [result for result in results if result["protocol"] == protocol and (not names or result["name"] in names)]
@@ -304,16 +305,22 @@ def _commands_table(results: Sequence[Result]) -> Table:
     return Table("commands", "How each row was measured", columns, tuple(rows))
 
 
-def _bench_table(bench: Result) -> Table:
-    machine, versions = bench["machine"], bench["versions"]
-    columns = (Column("measured"), *numbers("value", "aim"), Column("in detail"))
-    rows = []
-    for ratio in bench["ratios"]:
-        aim = MISSING if ratio["target"] is None else f"{ratio['target']:g}"
-        rows.append(Row((ratio["name"], f"{ratio['value']:.2f}", aim, ratio["detail"])))
-    where = f"{machine['processor']}, {machine['cores']} cores, torch {versions['torch']}"
-    note = f"epir {versions['epir']}, commit {versions.get('commit', MISSING)[:12]}; {where}."
-    return Table(bench["name"], bench["command"], columns, tuple(rows), (note,))
+def _bench_table(benches: Sequence[Result]) -> Table:
+    """The lines of one benchmark, or of several one below the other; the notes say how each was measured."""
+    several = len(benches) > 1
+    columns = (*words("run")[:several], Column("measured"), *numbers("value", "aim"), Column("in detail"))
+    rows, notes = [], []
+    for bench in benches:
+        name, machine, versions = bench["name"].removeprefix("bench-"), bench["machine"], bench["versions"]
+        for ratio in bench["ratios"]:
+            aim = MISSING if ratio["target"] is None else f"{ratio['target']:g}"
+            cells = (ratio["name"], f"{ratio['value']:.2f}", aim, ratio["detail"])
+            rows.append(Row((name, *cells) if several else cells))
+        where = f"{machine['processor']}, {machine['cores']} cores, torch {versions['torch']}"
+        version = f"epir {versions['epir']}, commit {versions.get('commit', MISSING)[:12]}; {where}."
+        notes.append(f"{name}: {bench['command']}; {version}" if several else version)
+    caption = f"epir bench, {len(benches)} runs" if several else benches[0]["command"]
+    return Table("bench", caption, columns, tuple(rows), tuple(notes))
 
 
 VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
