@@ -55,6 +55,10 @@ class MapClassifier:
         """The scores (n, C) of the network after calibration."""
         return with_temperature(scores, self.temperature, self.highest)
 
+    def scores(self, maps: np.ndarray) -> np.ndarray:
+        """Return the calibrated scores (n, C) of maps (n, 3, S, S)."""
+        return self.calibrated(self.backend.predict(maps).scores)
+
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
         """Calibrated scores (n, C) from one view of each map (n, 3, S, S): fast, for occluded copies."""
         return self.calibrated(self.backend.plain_scores(maps))
