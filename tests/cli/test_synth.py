@@ -62,6 +62,7 @@ def test_settings_are_changed_by_their_dotted_names(run, tmp_path):
         (["--maps", "-3"], "--maps must be at least 1, not -3\n  fix: give --maps 1 or more"),
         (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
         (["--maps", "3", "--truth"], "--truth goes with frames, not with --maps\n  fix: leave out --truth"),
+        (["--maps", "3", "--long"], "--maps does not go with --long\n  fix: leave out --maps"),
         (["--maps", "3", "--people", "2"], "--people goes with frames or --long, not with --maps"),
         (["--recipe", "epir", "--seconds", "9"], "not with frames\n  fix: leave out --recipe, --seconds"),
         (

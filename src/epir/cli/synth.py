@@ -84,8 +84,9 @@ def _check_options(chosen: dict[str, Any], kind: str) -> None:
     if unused := [name for name in chosen if name not in OPTIONS[kind]]:
         names = {"corpus": "frames", "maps": "--maps", "long": "--long"}
         right = " or ".join(names[other] for other in OPTIONS if unused[0] in OPTIONS[other])
+        goes = f"goes with {right}, not" if unused[0] != "maps" else "does not go"
         raise ConfigError(
-            f"--{unused[0]} goes with {right}, not with {names[kind]}",
+            f"--{unused[0]} {goes} with {names[kind]}",
             fix=f"leave out {', '.join(f'--{name}' for name in unused)}",
         )
 
