@@ -42,7 +42,9 @@ bench: $(VENV)/.base ## speed of this machine, as ratios
 PEOPLE  := --shares 250,109,83 --set tables=textbook --workers 2 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
-TRAIN   := $(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \
+# NumPy's matrix products differ in bits between processors; where there is AVX-512, this names the kernel of the shipped weights.
+SAME    := $(ONE) $(if $(shell grep -s -m 1 -o avx512f /proc/cpuinfo),OPENBLAS_CORETYPE=SKYLAKEX)
+TRAIN   := $(SAME) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \
              --calibrate-on build/weights/calibration --set model.normalise=squash \
              $(foreach setting,lr=4e-4 warmup=0.05 turn=3 zoom=0.05 blur=0.3 noise=0.1 smoothing=0.05 decay=0.995 \
              action_units=2 shift_at_prediction=1 batch=64 epochs=5,--set training.$(setting))
@@ -53,16 +55,16 @@ MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 # temperature is fitted on real people.
 weights: $(SEEDS) ## train the shipped weights again, into build/weights/model (65 minutes of one core)
 	best=$$($(BIN)/python -m epir.final.best_seed $(^D)) && rm -rf build/weights/model && cp -r "$$best" build/weights/model
-	$(if $(REAL),$(ONE) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
+	$(if $(REAL),$(SAME) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
 
 build/weights/seed-%/config.json: $(MAPS)
 	$(TRAIN) --seed $* --out $(@D)
 
 build/weights/maps/meta.json: | $(VENV)/.base
-	$(ONE) $(BIN)/epir synth $(@D) --maps 20000 --seed 11 $(PEOPLE)
+	$(SAME) $(BIN)/epir synth $(@D) --maps 20000 --seed 11 $(PEOPLE)
 
 build/weights/calibration/meta.json: | $(VENV)/.base
-	$(ONE) $(BIN)/epir synth $(@D) --maps 2400 --seed 12 $(PEOPLE)
+	$(SAME) $(BIN)/epir synth $(@D) --maps 2400 --seed 12 $(PEOPLE)
 
 format: $(VENV)/.dev ## put the source in shape
 	$(BIN)/ruff format .

@@ -146,6 +146,24 @@ def test_the_loss_is_cross_entropy_plus_contrastive_only_with_selection():
         assert (model.loss(maps, labels) > plain + 1e-4).item() is more
 
 
+def test_gradients_of_three_losses_have_the_bits_of_their_plain_sum():
+    """`make weights` promises bits: nothing may come between the features and a loss that reads them."""
+    model, labels = small(), torch.tensor([0, 1, 2, 0, 1, 2])
+    features, unit_head = torch.randn(6, 24), torch.nn.Linear(24, 17)
+
+    def gradient(loss_of):
+        leaf = features.clone().requires_grad_()
+        (token := leaf * 1.0).retain_grad()
+        (loss_of(token) + unit_head(token).square().mean()).backward()
+        return token.grad
+
+    def plain(token):
+        loss = functional.cross_entropy(model.forward_head(token), labels, label_smoothing=0.1)
+        return loss + contrastive_loss(token, labels, margin=model.settings.margin)
+
+    assert torch.equal(gradient(lambda token: model.loss_of_features(token, labels, 0.1, None)), gradient(plain))
+
+
 @pytest.mark.parametrize(
     ("maps", "words"),
     [

@@ -1,6 +1,8 @@
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +11,20 @@ import torch
 from safetensors.torch import load_file
 
 from epir.evaluation.run import evaluate_zero_shot
+from epir.maps.copies import map_hashes
+from epir.maps.mapset import load_maps
 from epir.models.folder import UNIT_HEAD, read_config, shipped_folder
+from epir.models.seen import read_seen
 from epir.recognition.movement import read_recipe
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.maps import synthetic_maps
 
 ROOT = Path(__file__).parent.parent.parent
+
+
+def has_avx512() -> bool:
+    info = Path("/proc/cpuinfo")
+    return info.exists() and "avx512f" in info.read_text()
 
 
 def test_the_shipped_folder_holds_the_papers_model_in_half_precision():
@@ -69,6 +79,18 @@ def test_make_weights_has_the_settings_that_they_were_trained_with():
         name: float(notes["training"][name]) for name in settings
     }
     assert f"--maps {notes['data']['clips']} " in printed and f"--set tables={notes['recipe']['tables']} " in printed
+
+
+@pytest.mark.skipif(not has_avx512(), reason="make weights gives the same bits on processors with AVX-512 only")
+def test_make_weights_draws_the_maps_that_they_have_seen(tmp_path):
+    made = ["make", "-n", "-B", "build/weights/maps/meta.json"]
+    printed = subprocess.run(made, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    (command,) = re.findall(r"^(\S+=.*) \S+/epir (synth .*)$", printed, re.MULTILINE)
+    few = re.sub(r"--maps \d+", "--maps 96", command[1]).replace("build/weights/maps", str(tmp_path / "maps"))
+    environment = dict(word.split("=") for word in command[0].split())
+    subprocess.run([sys.executable, "-m", "epir", *few.split()], env=os.environ | environment, check=True)
+    hashes = map_hashes(load_maps(tmp_path / "maps").maps)
+    assert set(hashes.tolist()) <= read_seen(shipped_folder()).maps
 
 
 @pytest.mark.slow

@@ -283,7 +283,8 @@ class Epir(Network):
         """Return the cross-entropy plus, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
-            token = features[:, : self.settings.width]  # (B, D): the class token comes first
+            # A slice that is not needed would change the order in which gradients are summed, and the weights in bits.
+            token = features if self.settings.readout == "class" else features[:, : self.settings.width]  # (B, D)
             loss = loss + self.settings.contrastive * contrastive_loss(token, labels, margin=self.settings.margin)
         return loss
 
