@@ -7,6 +7,7 @@ import pytest
 import torch
 from joblib.externals.loky import get_reusable_executor
 
+from epir.core import engines
 from epir.core.engines import Engine, JobProgress, cores, one_thread, processor, reporting_status
 from epir.core.errors import ConfigError, EpirError
 
@@ -121,6 +122,19 @@ def test_an_engine_passes_on_what_its_jobs_are_doing_at_the_same_time(tmp_path):
 
 def test_the_machine_has_a_core_and_a_processor():
     assert cores() >= 1 and processor()
+
+
+@pytest.mark.parametrize(
+    ("info", "name"),
+    [
+        ("processor: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n" * 2, "AMD EPYC (family 26, model 2)"),
+        ("processor\t: 0\nmodel name\t: ARMv8 Processor rev 3\n", "ARMv8 Processor rev 3"),
+    ],
+)
+def test_processors_of_one_name_are_told_apart(info, name, monkeypatch, tmp_path):
+    (tmp_path / "cpuinfo").write_text(info)
+    monkeypatch.setattr(engines, "Path", lambda _: tmp_path / "cpuinfo")
+    assert processor() == name
 
 
 def test_threads_are_given_back_also_after_an_error():

@@ -308,11 +308,16 @@ def cores() -> int:
 
 
 def processor() -> str:
-    """The model of the processor, or `unknown`."""
+    """The model of the processor, with family and model number if the system tells them, or `unknown`."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown"
+    values: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        values.setdefault(name.strip(), value.strip())
+    name = values.get("model name") or platform.processor() or "unknown"
+    # Virtual machines give different processors one name; with other vector units, results may differ in bits.
+    return f"{name} (family {values['cpu family']}, model {values['model']})" if "cpu family" in values else name
 
 
 def memory_kills() -> int:
