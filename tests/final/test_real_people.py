@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 
 import numpy as np
@@ -8,6 +9,7 @@ from epir.core.errors import CheckpointError, ConfigError, LeakError
 from epir.core.records import Clip
 from epir.evaluation.leaks import temperature_note
 from epir.evaluation.samples import EvaluationSet, Sample, gather
+from epir.evaluation.scores import uf1
 from epir.final.calibration import calibration_error, with_temperature
 from epir.final.real_people import (
     calibrate_on_real_people,
@@ -46,6 +48,10 @@ def test_scores_that_are_too_sure_are_softened_and_the_check_leaves_a_corpus_out
     assert set(calibration.by_corpus) == {"corpus 0", "corpus 1", "corpus 2"}
     assert all(each["temperature"] == pytest.approx(2.0, abs=0.4) for each in calibration.by_corpus.values())
     assert calibration.mean_score == pytest.approx(calibration.right, abs=0.03) and calibration.people == 30
+    confusion = np.zeros((3, 3))
+    np.add.at(confusion, (truth, scores.argmax(axis=1)), 1)
+    assert calibration.uf1 == pytest.approx(uf1(confusion), abs=1e-6)
+    assert calibration.uf1_interval[0] < calibration.uf1 < calibration.uf1_interval[1]
 
 
 def test_the_temperature_of_a_corpus_that_is_left_out_does_not_know_it():
@@ -97,13 +103,17 @@ def test_the_temperature_is_written_and_the_weights_stay(model, others):
     (note,) = temperature_note(model, gather([load_maps(others)], "sde"))
     assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
-    assert f"Temperature: {calibration.temperature:g}, fitted on maps of 15 real people (synthetic: 120 clips)" in new
+    assert "On maps of 15 real people (synthetic: 120 clips) that training has not seen" in new
+    assert (
+        f"UF1 is {calibration.uf1:.4f} (" in new and f"{calibration.temperature:g}, was fitted on these people" in new
+    )
     assert "| best score | answers | right (strict) |" in new
-    assert new.partition("## Calibration")[0] == card.partition("## Calibration")[0]
+    assert new.partition("## On real people")[0] == card.partition("## Scores")[0]
     assert new.partition("\n## Limits")[2] == card.partition("\n## Limits")[2]
     again = calibrate_on_real_people(model, [others], protocol="sde")
     assert again.temperature == calibration.temperature == again.temperature_before
-    assert (model / "README.md").read_text().count("## Calibration") == 1
+    headings = re.findall("^## .*", (model / "README.md").read_text(), re.M)
+    assert len(headings) == len(set(headings)) and headings[1:4] == ["## On real people", "## Scores", "## Calibration"]
 
 
 def test_a_dry_run_changes_nothing(model, others):

@@ -121,7 +121,8 @@ def calibrate(
     lines = [
         f"{counted(fitted.clips, 'clip')} of {people(fitted.people)}, protocol {fitted.protocol}",
         f"temperature {fitted.temperature_before:.3g} -> {fitted.temperature:.3g}",
-        f"expected calibration error {fitted.error_before:.3f} -> {fitted.error_after:.3f} (each corpus under the "
+        f"UF1 {fitted.uf1:.4f} ({fitted.uf1_interval[0]:.3f} to {fitted.uf1_interval[1]:.3f}), strict",
+        f"expected calibration error {fitted.error_before:.3f} -> {fitted.error_after:.3f} (each corpus with the "
         f"temperature of the others; mean best score {fitted.mean_score:.3f}, right {fitted.right:.3f})",
     ]
     for name, corpus in fitted.by_corpus.items():

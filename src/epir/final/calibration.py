@@ -220,19 +220,7 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
         fitted = calibrate_units(predicted.units, annotations(others.samples), by_clip)
     people = sorted(set(by_clip))
     half = {person: str(number % 2) for number, person in enumerate(people)}
-    predictions = []
-    for sample, row in zip(others.samples, predicted.scores, strict=True):
-        guess = others.classes[int(row.argmax())]
-        clip = sample.clip
-        predictions.append(
-            Prediction(
-                *(clip.corpus, clip.subject, clip.clip, sample.label, guess, guess),
-                seed=0,
-                fold=half[clip.person],
-                scores=tuple(map(float, row)),
-                named=clip.extra.get("person", "").strip(),
-            )
-        )
+    predictions = predictions_of(others, predicted.scores, [half[person] for person in by_clip])
     return HeldOut(
         score_predictions(predictions, others.classes, "strict"),
         calibrate(predictions, others.classes),
@@ -240,6 +228,24 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
         people=len(people),
         units=None if fitted is None else fitted.to_notes(),
     )
+
+
+def predictions_of(clips: EvaluationSet, scores: np.ndarray, folds: Sequence[str]) -> list[Prediction]:
+    """Return the predictions that scores (n, C) of these clips give, each with the name of its fold."""
+    predictions = []
+    for sample, row, fold in zip(clips.samples, scores, folds, strict=True):
+        guess = clips.classes[int(row.argmax())]
+        clip = sample.clip
+        predictions.append(
+            Prediction(
+                *(clip.corpus, clip.subject, clip.clip, sample.label, guess, guess),
+                seed=0,
+                fold=fold,
+                scores=tuple(map(float, row)),
+                named=clip.extra.get("person", "").strip(),
+            )
+        )
+    return predictions
 
 
 def check_disjoint_people(

@@ -8,6 +8,8 @@ from epir.core.facs import UNITS
 from epir.core.words import counted
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
+REAL_PEOPLE = "real_people"  # key in the notes of a model folder that `epir calibrate` wrote
+REAL_HEADING = "## On real people\n"
 START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
 
 
@@ -49,8 +51,8 @@ Confusion, {label} (rows are the truth):
 {_calibration(notes)}
 {_units(notes)}{_section(note)}## Limits
 
-- It knows {data["people"]} people. On other ages, skin colours, cameras, light and ways to show a feeling it may do \
-worse; measure it on yours.
+- It was trained on {data["people"]} people. It may do worse with other ages, skin colours, cameras, light and ways \
+to show a feeling; measure it on yours.
 - It names the motion of a face, not a feeling, a thought or a lie.
 - It expects a frontal face of 100 px or more at 50 frames a second or more, with a head that keeps still.
 - Movements that are no micro-expression (speech, chewing, a sneeze) get a class too.
@@ -90,34 +92,35 @@ metrics:
 
 
 def _calibration(notes: Mapping[str, Any]) -> str:
-    """Return the section on calibration; real people come first if the temperature was fitted on them."""
+    """Return the section on calibration by the held-out people of training."""
     calibration, label = notes["calibration"], notes.get("evaluation", "strict")
-    real = notes.get("real_people")
-    fitted = f"{calibration['temperature']:g}"
-    about = f"Temperature {fitted}, fitted on the held-out people"
-    about = f"On the held-out people above, {fitted} fits" if real else about
+    used = "would fit" if REAL_PEOPLE in notes else "was fitted on"
     return f"""## Calibration
 
-{_real_people(real, notes) if real else ""}{about}. Expected calibration error: \
+A temperature of {calibration["temperature"]:g} {used} the held-out people. Expected calibration error: \
 {_number(calibration["error_before"])} without a temperature, {_number(calibration["error_after"])} with one (each \
-{"fold" if "folds" in calibration else "half of them"} under the temperature that fits the others). Answers whose \
+{"fold" if "folds" in calibration else "half of them"} with the temperature fitted on the others). Answers whose \
 best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
 held-out clips get an answer, and {_share(calibration["right"])} of these answers are right ({label}).
 """
 
 
 def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
+    """Return the section on the real people of `epir calibrate`: scores, temperature, accuracy by best score."""
     synthetic = set(notes["data"]["corpora"]) == {"synthetic"}
+    low, high = real["uf1_interval"]
     rows = "\n".join(
         f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
         for each in real["reliability"]
     )
     corpora = ", ".join(f"{name}: {counted(count, 'clip')}" for name, count in real["corpora"].items())
-    return f"""{"Weights: synthetic faces only. " if synthetic else ""}Temperature: {real["temperature"]:g}, fitted on \
-maps of {real["people"]} real people ({corpora}). \
-Expected calibration error there: {_number(real["error_before"])} under the temperature before, \
-{_number(real["error_after"])} now (each corpus under the temperature that fits the others). Of all answers \
-{_share(real["right"])} are right; by best score:
+    return f"""{REAL_HEADING}
+On maps of {real["people"]} real people ({corpora}) that training has not seen\
+{" (it saw synthetic faces only)" if synthetic else ""}, UF1 is {real["uf1"]:.4f} ({low:.3f} to {high:.3f}, strict, \
+protocol `{real["protocol"]}`), and {_share(real["right"])} of all answers are right. The temperature, \
+{real["temperature"]:g}, was fitted on these people. Expected calibration error: {_number(real["error_before"])} with \
+the former temperature, {_number(real["error_after"])} with this one (each corpus with the temperature fitted on the \
+others). By best score:
 
 | best score | answers | right (strict) |
 |---|---|---|
@@ -142,9 +145,12 @@ has a threshold per unit, that of the best F1 on the same people.
 
 
 def replace_calibration(card: str, notes: Mapping[str, Any]) -> str:
-    """Rewrite the calibration section of a card; keep everything else, including what a person wrote."""
+    """Rewrite what a card says of calibration and real people; keep everything else, including what a person wrote."""
     if "calibration" not in notes:
         return card
+    card = re.sub(rf"{REAL_HEADING}.*?(?=^## |\Z)", "", card, count=1, flags=re.S | re.M)
+    if real := notes.get(REAL_PEOPLE):
+        card = re.sub(r"(?=^## Scores\n)", lambda _: _real_people(real, notes), card, count=1, flags=re.M)
     return re.sub(r"## Calibration\n.*?(?=\n## |\Z)", lambda _: _calibration(notes), card, count=1, flags=re.S)
 
 
@@ -167,7 +173,7 @@ def _held_out(notes: Mapping[str, Any]) -> str:
 def _whose(notes: Mapping[str, Any]) -> str:
     if "folds" in notes["calibration"]:
         return "This model itself is trained on all clips with that recipe; it has no held-out people of its own."
-    return "These people come from the same source as those that it was trained on; others are another matter."
+    return "These people come from the same source as the training people; expect lower scores on others."
 
 
 def _confusion(counts: Sequence[Sequence[float]], classes: Sequence[str]) -> str:

@@ -22,14 +22,16 @@ from epir.core.output import locked, resolved
 from epir.evaluation.leaks import find_seen
 from epir.evaluation.run import opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
+from epir.evaluation.scores import score_predictions
 from epir.final.calibration import (
     calibration_error,
     cross_fitted,
     fit_temperature,
     highest_score,
+    predictions_of,
     warn_if_few_people,
 )
-from epir.final.card import replace_calibration
+from epir.final.card import REAL_PEOPLE, replace_calibration
 from epir.maps.mapset import MapSet
 from epir.models.folder import check_fits, find_folder, load_network, read_config, write_config
 from epir.models.predict import predict_maps, with_temperature
@@ -37,7 +39,6 @@ from epir.models.seen import FITTED_ON
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # bins of the best score in the reliability table
 FEWEST = 8  # answers in a bin whose accuracy may be quoted
-NOTES = "real_people"  # key in the notes of a model folder
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ class RealCalibration:
     clips: int
     people: int
     corpora: Mapping[str, int]  # clips of each
-    error_before: float  # expected calibration error with the temperature before
+    error_before: float  # expected calibration error with the former temperature
     error_after: float  # each corpus with the temperature of the others
     by_corpus: Mapping[str, Mapping[str, float]]  # the temperature of the others, and the error with it
     mean_score: float  # best score after calibration, each corpus with the temperature of the others
     right: float  # share of all answers
+    uf1: float
+    uf1_interval: tuple[float, float]  # 95 %, over people
     reliability: tuple[Bin, ...]
     highest: float = 1.0  # no score is above it
 
@@ -115,6 +118,7 @@ def measure_calibration(scores: np.ndarray, clips: EvaluationSet, *, before: flo
     }
     temperature = fit_temperature(scores, truth, people)
     warn_if_few_people(temperature, people)
+    strict = score_predictions(predictions_of(clips, scores, group.tolist()), clips.classes, "strict")
     return RealCalibration(
         temperature=round(temperature, 4),
         highest=round(highest_score(people), 6),
@@ -128,6 +132,8 @@ def measure_calibration(scores: np.ndarray, clips: EvaluationSet, *, before: flo
         by_corpus=by_corpus,
         mean_score=round(float(after.max(axis=1).mean()), 4),
         right=round(float((after.argmax(axis=1) == truth).mean()), 4),
+        uf1=strict["uf1"],
+        uf1_interval=tuple(strict["uf1_interval"]),
         reliability=reliability(after, truth),
     )
 
@@ -145,7 +151,9 @@ def reliability(scores: np.ndarray, truth: np.ndarray) -> tuple[Bin, ...]:
 
 def quotable(notes: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the bins with enough answers on real people, from the notes of a model folder."""
-    return [dict(values) for values in (notes.get(NOTES) or {}).get("reliability", ()) if values["clips"] >= FEWEST]
+    return [
+        dict(values) for values in (notes.get(REAL_PEOPLE) or {}).get("reliability", ()) if values["clips"] >= FEWEST
+    ]
 
 
 def _groups(clips: EvaluationSet) -> np.ndarray:
@@ -161,7 +169,7 @@ def _write(folder: Path, calibration: RealCalibration, people: Collection[str]) 
     path = folder / "config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
     record = {**asdict(calibration), FITTED_ON: sorted(people)}
-    values["notes"] |= {"temperature": calibration.temperature, "highest": calibration.highest, NOTES: record}
+    values["notes"] |= {"temperature": calibration.temperature, "highest": calibration.highest, REAL_PEOPLE: record}
     write_config(folder, values)
     card = folder / "README.md"
     if card.exists():

@@ -14,7 +14,7 @@ from epir.core.engines import Progress, one_thread
 from epir.core.errors import FaceNotFound
 from epir.faces.face import RELIABLE_FACE
 from epir.faces.tracking import NO_FACE, TOO_SMALL
-from epir.final.real_people import NOTES as REAL_PEOPLE
+from epir.final.card import REAL_PEOPLE
 from epir.final.real_people import quotable
 from epir.frames.picture import announced_size, decode_jpeg
 from epir.frames.reader import ASSUMED_RATE, Frame
