@@ -1,6 +1,7 @@
 """Results as data: what is recorded of a run, and the tables that follow from it."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,9 @@ def home(tmp_path_factory):
 def result(home, tmp_path):
     from epir.evaluation.store import open_run
 
-    path = record_result(open_run(home / "run"), tmp_path / "results", f"epir evaluate {home / 'maps'} --protocol sde")
+    run = open_run(home / "run")
+    path, change = record_result(run, tmp_path / "results", f"epir evaluate {home / 'maps'} --protocol sde")
+    assert change == "new"
     return json.loads(path.read_text())
 
 
@@ -105,17 +108,35 @@ def test_the_command_line_records_a_finished_run(home, tmp_path):
     words += ["--out", home / "run", "--record", tmp_path / "results", "--workers", 1]
     outcome = CliRunner().invoke(app, [*map(str, words), *(word for each in QUICK for word in ("--set", each))])
     assert outcome.exit_code == 0, outcome.output
+    assert f"recorded: {tmp_path / 'results' / 'run.json'} (new)" in outcome.output
     (result,) = read_results(tmp_path / "results")
     settings = " ".join(f"--set {each}" for each in QUICK)
     assert result["command"] == f"epir evaluate maps --protocol sde --model ststnet --folds 2 --seeds 2 {settings}"
+
+
+def test_a_file_in_place_of_the_folder_of_results_is_refused_before_anything_is_trained(home, tmp_path):
+    (tmp_path / "results").write_text("mine")
+    words = [
+        "evaluate",
+        home / "maps",
+        "--protocol",
+        "sde",
+        "--out",
+        tmp_path / "run",
+        "--record",
+        tmp_path / "results",
+    ]
+    outcome = CliRunner().invoke(app, list(map(str, words)))
+    assert str(outcome.exception).endswith("results is not a folder\n  fix: name a folder: --record results")
+    assert not (tmp_path / "run").exists()
 
 
 def test_recording_again_replaces_the_result_and_nothing_else(home, tmp_path):
     from epir.evaluation.store import open_run
 
     run = open_run(home / "run")
-    first = record_result(run, tmp_path, "epir evaluate one").read_text()
-    assert record_result(run, tmp_path, "epir evaluate one").read_text() == first
+    first = record_result(run, tmp_path, "epir evaluate one")[0].read_text()
+    assert record_result(run, tmp_path, "epir evaluate one")[0].read_text() == first
     other = tmp_path / "run.json"
     other.write_text('{"mine": 1}')
     with pytest.raises(OutputError, match="is not a result of epir"):
@@ -123,6 +144,35 @@ def test_recording_again_replaces_the_result_and_nothing_else(home, tmp_path):
     with pytest.raises(RunError, match="is not a result of epir"):
         read_results(tmp_path)
     assert other.read_text() == '{"mine": 1}'
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda result: None, "none of 48 answers differs from those of abc"),
+        (lambda result: result["predictions"]["answers"].reverse(), r"\d+ of 48 answers differ from those of abc"),
+        (lambda result: result["predictions"].update(answers=["0" * 24] * 2), r"\d+ of 48 answers differ from"),
+        (lambda result: result["predictions"]["answers"].pop(), "other clips or seeds than those of abc"),
+        (lambda result: result["predictions"].clear(), "not compared with the answers of abc"),
+        (
+            lambda result: [result.pop(key) for key in ("versions", "classes")],
+            "not compared with the answers of no known",
+        ),
+        (lambda result: result["predictions"]["clips"].reverse(), "other clips or seeds than those of abc"),
+        (lambda result: result.update(predictions=None), "not compared with the answers of abc"),
+        (lambda result: result["versions"].pop("commit"), "none of 48 answers differs from those of no known commit"),
+    ],
+)
+def test_recording_again_says_how_many_answers_changed(home, tmp_path, change, words):
+    from epir.evaluation.store import open_run
+
+    run = open_run(home / "run")
+    path, _ = record_result(run, tmp_path, "epir evaluate one")
+    before = json.loads(path.read_text())
+    before["versions"]["commit"] = "abc"
+    change(before)
+    path.write_text(json.dumps(before))
+    assert re.fullmatch(f"{words}.*", record_result(run, tmp_path, "epir evaluate one")[1])
 
 
 PAGE = "# Page\n\n<!-- results: {} -->\noutdated\n<!-- /results -->\n\nend\n"
@@ -175,6 +225,24 @@ def test_each_action_unit_has_a_row(result):
     result = {**result, "target": "units", "units": {"units": {"1": unit, "2": {**unit, "there": 16}}}}
     filled = fill_blocks(PAGE.format("each-unit sde"), [result])
     assert "| run | 1 | 12 | 0.6875 | 0.353 to 0.836 | 0.1132 |" in filled and "| run | 2 | 16 |" in filled
+
+
+def test_the_units_of_each_corpus_have_a_column(result):
+    mean = {"all": {"f1": 0.4, "interval": [0.3, 0.5]}, "cd6me": {"f1": 0.45}}
+    parts = {"casme2": {"mean": {"cd6me": {"f1": 0.5018}}}, "samm": {"mean": {"cd6me": {"f1": 0.3987}}}}
+    units = {"clips": 20, "mean": mean, "always_positive": {"all": 0.1, "cd6me": 0.2}, "parts": parts}
+    one = {**result, "target": "units", "units": units}
+    other = {**one, "name": "other", "units": {**units, "parts": {"samm": parts["samm"]}}}
+    filled = fill_blocks(PAGE.format("units sde"), [one, other])
+    assert "of CD6ME, CASME II | mean F1 of CD6ME, SAMM |" in filled
+    assert "| 0.4500 | 0.2000 | 0.5018 | 0.3987 |" in filled and "| 0.4500 | 0.2000 | – | 0.3987 |" in filled
+
+
+def test_runs_of_several_map_sets_name_their_maps(result):
+    other = {**result, "name": "other", "command": "epir evaluate second third --protocol sde --zero-shot"}
+    assert "| maps |" not in fill_blocks(PAGE.format("scores sde"), [result])
+    filled = fill_blocks(PAGE.format("scores sde"), [result, other])
+    assert "| run | ststnet | maps |" in filled and "| other | ststnet | second, third |" in filled
 
 
 MEASURED = {
@@ -270,3 +338,12 @@ def test_the_tables_of_the_pages_are_what_the_results_say():
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = page.read_text(encoding="utf-8")
         assert fill_blocks(text, results) == text, f"{page.name} differs from results/: run make results"
+
+
+def test_the_line_that_the_page_on_rerunning_promises_is_the_recorded_one():
+    strict = json.loads((ROOT / "results" / "zero-shot.json").read_text())["scores"]["strict"]
+    low, high = strict["uf1_interval"]
+    numbers = f"{strict['uf1']:.4f}  {low:.3f} to {high:.3f}  {strict['uar']:.4f}    {strict['accuracy']:.4f}"
+    assert (
+        f"epir (zero-shot)  none      shipped        strict      {numbers}" in (ROOT / "docs" / "rerun.md").read_text()
+    )

@@ -82,6 +82,8 @@ def evaluate(
         _check_zero_shot(training_options, weights, model)
     elif weights is not None:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
+    if record is not None and record.exists() and not record.is_dir():
+        raise ConfigError(f"--record {record} is not a folder", fix="name a folder: --record results")
     where = Engine(engine, workers, address, gpus)
 
     from epir.evaluation.comparison import scores_with_training
@@ -107,13 +109,15 @@ def evaluate(
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
             if target == "units":
                 table = units_table(run) or table
+    scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
+    lines = [table.text(), *(f"run: {run.folder}" for run in runs)]
     if record is not None:
         from epir.reports.leaderboard import record_result
 
         for name, run in zip(names, runs, strict=True):
-            record_result(run, record, command_line(context, **({"model": name} if len(runs) > 1 else {})))
-    scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
-    lines = [table.text(), *(f"run: {run.folder}" for run in runs)]
+            command = command_line(context, **({"model": name} if len(runs) > 1 else {}))
+            path, change = record_result(run, record, command)
+            lines.append(f"recorded: {path} ({change})")
     show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
 
 

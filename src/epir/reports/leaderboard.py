@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import takewhile
 from json import dumps
 from pathlib import Path
 from typing import Any
@@ -44,17 +45,35 @@ Result = Mapping[str, Any]
 # ------------------------------------------------------------------------------------------------------- writing
 
 
-def record_result(run: Run, folder: str | Path, command: str) -> Path:
-    """Write the result of a finished run into a folder of results, and return the file.
+def record_result(run: Run, folder: str | Path, command: str) -> tuple[Path, str]:
+    """Write the result of a finished run into a folder of results; return the file and how its answers have changed.
 
     It contains no host name and no path: paths in the command are cut to their last part. A result of the same name is
     replaced.
     """
     path = Path(folder) / f"{entry_name(run.folder.name)}.json"
-    if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != FORMAT:
+    before = read_json(path, error=OutputError, fix="choose another --record") if path.exists() else None
+    if before is not None and before.get("format") != FORMAT:
         raise OutputError(f"{path} is not a result of epir", fix="choose another folder for --record")
-    write_text(path, dumps(result_of(run, command), indent=1, ensure_ascii=False) + "\n")
-    return path
+    result = result_of(run, command)
+    write_text(path, dumps(result, indent=1, ensure_ascii=False) + "\n")
+    return path, "new" if before is None else _changed_answers(before, result)
+
+
+def _changed_answers(before: Result, now: Result) -> str:
+    """Return how many answers of a run differ from those recorded before."""
+    was, is_now = before.get("predictions") or {}, now["predictions"] or {}
+    commit = before.get("versions", {}).get("commit", "")[:12] or "no known commit"
+    if not was or not is_now or before.get("classes") != now["classes"]:
+        return f"not compared with the answers of {commit}"
+    counts = [[len(answers) for answers in result.get("answers", ())] for result in (was, is_now)]
+    if any(was.get(key) != is_now[key] for key in ("clips", "truth")) or counts[0] != counts[1]:
+        return f"other clips or seeds than those of {commit}"
+    pairs = list(zip("".join(was["answers"]), "".join(is_now["answers"]), strict=True))
+    changed = sum(one != other for one, other in pairs)
+    return (
+        f"{changed or 'none'} of {len(pairs)} answers {'differ' if changed > 1 else 'differs'} from those of {commit}"
+    )
 
 
 def result_of(run: Run, command: str) -> dict[str, Any]:
@@ -196,14 +215,16 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
 def _scores_table(results: Sequence[Result]) -> Table:
     parts = sorted({part for result in results for part in result["scores"][result["main"]]["parts"]})
     parts = parts if len(parts) > 1 else []
-    columns = [*words("run", "method"), Column("evaluation", tag=True), *numbers("UF1", "95 % interval", LEAKS)]
+    several = len({_maps(result) for result in results}) > 1
+    columns = [*words("run", "method", *["maps"] * several), Column("evaluation", tag=True)]
+    columns += numbers("UF1", "95 % interval", LEAKS)
     columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts]
     columns += [*numbers("UAR", "accuracy", "people"), *words("folds, seeds", "training", "first weights")]
     rows = []
     for result in results:
         main = result["scores"][result["main"]]
-        cells = [result["name"], result["method"], COLUMN_NAMES[result["main"]], score_text(main["uf1"])]
-        cells += [interval_text(main["uf1_interval"]), _best_epoch(result)]
+        cells = [result["name"], result["method"], *[_maps(result)] * several, COLUMN_NAMES[result["main"]]]
+        cells += [score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(result)]
         cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
         cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(result["people"]), _folds(result)]
         rows.append(Row((*cells, result["training"] or MISSING, result["first_weights"] or MISSING), kind="strict"))
@@ -271,15 +292,20 @@ def _ladder_table(results: Sequence[Result]) -> Table:
 
 
 def _units_table(results: Sequence[Result]) -> Table:
-    means = ("all that occur", "95 % interval", "always yes", "of CD6ME", "CD6ME always yes")
+    means = ["all that occur", "95 % interval", "always yes", "of CD6ME", "CD6ME always yes"]
+    corpora = sorted({corpus for result in results for corpus in result["units"]["parts"]})
+    means += [f"of CD6ME, {corpus_title(corpus)}" for corpus in corpora]
     columns = (Column("run"), *numbers("clips"), *numbers(*means, group="mean F1"))
     rows = []
     for result in results:
         units = result["units"]
         whole, cd6me, always = units["mean"]["all"], units["mean"]["cd6me"], units["always_positive"]
         cells = (score_text(whole["f1"]), interval_text(whole["interval"]), score_text(always["all"]))
-        row = (result["name"], str(units["clips"]), *cells, score_text(cd6me["f1"]), score_text(always["cd6me"]))
-        rows.append(Row(row))
+        of_corpus = [
+            units["parts"][corpus]["mean"]["cd6me"]["f1"] if corpus in units["parts"] else None for corpus in corpora
+        ]
+        cd6me_cells = map(score_text, (cd6me["f1"], always["cd6me"], *of_corpus))
+        rows.append(Row((result["name"], str(units["clips"]), *cells, *cd6me_cells)))
     return Table("units", "Action units, strict", columns, tuple(rows))
 
 
@@ -341,6 +367,11 @@ def _best_epoch(result: Result) -> str:
     """Return the score that leaks, if the model has epochs."""
     best = result["scores"].get("best_epoch") if result["epochs"] else None
     return score_text(best["uf1"] if best else None)
+
+
+def _maps(result: Result) -> str:
+    """Return the names of the map sets, which the command has before its options."""
+    return ", ".join(takewhile(lambda word: not word.startswith("-"), shlex.split(result["command"])[2:]))
 
 
 def _folds(result: Result) -> str:
