@@ -125,7 +125,7 @@ def main(recordings: Path, folder: Path) -> None:
             [sys.executable, "-m", "epir", "agree", str(folder), "--out", str(report), "--force"], check=True
         )
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(report.as_uri())
+        page.goto(report.resolve().as_uri())
         keep(page, "agreement")
         browser.close()
 
