@@ -21,27 +21,25 @@ if TYPE_CHECKING:
 # A negative `cpu-used` fixes the speed of libvpx; a positive one adapts it, and so the pictures, to the machine's load.
 CODECS = {
     ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "-4"}),
-    ".mp4": ("libx264", {"crf": "18", "preset": "veryfast"}),
+    # With B-frames or macroblock trees, x264 now and then writes different bytes for the same frames.
+    ".mp4": ("libx264", {"crf": "20", "preset": "veryfast", "x264-params": "mbtree=0:bframes=0"}),
 }
-# With B-frames or macroblock trees, x264 now and then writes different bytes for the same frames.
-EXACT = {"crf": "20", "x264-params": "mbtree=0:bframes=0"}
 REPORT_QUANTISER = {"export_side_data": "venc_params"}  # decoder options
 HEAD = struct.Struct("@INNii")  # of FFmpeg's AVVideoEncParams: blocks, their offset, size of one, codec, base
 H264 = 1  # AV_VIDEO_ENC_PARAMS_H264
 OFFSET = 16  # bytes in a block before its difference from the base
 
 
-def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: bool = False) -> Path:
+def write_film(path: Path, frames: Iterable[np.ndarray], fps: float) -> Path:
     """Write (H, W, 3) uint8 RGB frames of one size to a webm or mp4, atomically; odd sides lose their last row.
 
-    With `exact`, the same frames always give the same bytes of an mp4.
+    The same frames always give the same bytes of an mp4.
     """
     import av
 
     if path.suffix not in CODECS:
         raise FrameError(f"{path} cannot be written as a video", fix=f"use a name that ends in {' or '.join(CODECS)}")
     codec, options = CODECS[path.suffix]
-    options = {**options, **(EXACT if exact and codec == "libx264" else {})}
     with atomic_write(path) as temporary:
         stream: av.VideoStream | None = None
         try:

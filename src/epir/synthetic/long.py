@@ -181,7 +181,7 @@ def draw_video(names: tuple[str, str], settings: LongSettings, folder: Path) -> 
             for place in range(len(plan.scene.seconds))
         )
         (folder / subject).mkdir(exist_ok=True)
-        write_film(_path(folder, subject, name), frames, settings.fps, exact=True)
+        write_film(_path(folder, subject, name), frames, settings.fps)
     return names
 
 
