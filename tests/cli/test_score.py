@@ -48,8 +48,8 @@ def test_printed_scores_are_explained(call):
 def test_conflicting_options_are_refused(call, run_folder, tmp_path):
     with pytest.raises(ConfigError, match="there is nothing to score"):
         call()
-    with pytest.raises(ConfigError, match="--explain-printed takes no folders"):
-        call(run_folder, "--explain-printed", "0.8 0.8")
+    with pytest.raises(ConfigError, match=r"no folders\n  fix: quote a pair of scores: '0.88 0.89', or leave out 0.8"):
+        call("--explain-printed", "0.9", "0.8")
     with pytest.raises(ConfigError, match="are for spotted videos"):
         call(run_folder, "--challenge", "2025")
     with pytest.raises(ConfigError, match=r"is a run and .* is not"):

@@ -64,7 +64,8 @@ def score(
     from epir.spotting.megc.table import spotting_tables
 
     if printed and spotted:
-        raise ConfigError("--explain-printed takes no folders", fix=f"leave out {spotted[0]}")
+        fix = f"quote a pair of scores: '0.88 0.89', or leave out {spotted[0]}"
+        raise ConfigError("--explain-printed takes no folders", fix=fix)
     if not printed and not spotted:
         raise ConfigError("there is nothing to score", fix="name folders of epir spot or epir evaluate")
     spotted = spotted or []
