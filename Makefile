@@ -42,7 +42,7 @@ bench: $(VENV)/.base ## speed of this machine, as ratios
 PEOPLE  := --shares 250,109,83 --set tables=textbook --workers 2 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
-# NumPy's matrix products differ in bits between processors; where there is AVX-512, this names the kernel of the shipped weights.
+# NumPy's matrix products differ in bits between processors; where there is AVX-512, this names the kernel of the shipped maps.
 SAME    := $(ONE) $(if $(shell grep -s -m 1 -o avx512f /proc/cpuinfo),OPENBLAS_CORETYPE=SKYLAKEX)
 TRAIN   := $(SAME) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \
              --calibrate-on build/weights/calibration --set model.normalise=squash \
@@ -56,6 +56,8 @@ MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 weights: $(SEEDS) ## train the shipped weights again, into build/weights/model (65 minutes of one core)
 	best=$$($(BIN)/python -m epir.final.best_seed $(^D)) && rm -rf build/weights/model && cp -r "$$best" build/weights/model
 	$(if $(REAL),$(SAME) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
+	@cmp -s build/weights/model/model.safetensors src/epir/weights/model.safetensors && echo "the shipped weights, bit for bit" || \
+	  echo "not the bits of the shipped weights: docs/weights.md names the processors that give them"
 
 build/weights/seed-%/config.json: $(MAPS)
 	$(TRAIN) --seed $* --out $(@D)

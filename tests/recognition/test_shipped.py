@@ -81,7 +81,7 @@ def test_make_weights_has_the_settings_that_they_were_trained_with():
     assert f"--maps {notes['data']['clips']} " in printed and f"--set tables={notes['recipe']['tables']} " in printed
 
 
-@pytest.mark.skipif(not has_avx512(), reason="make weights gives the same bits on processors with AVX-512 only")
+@pytest.mark.skipif(not has_avx512(), reason="make weights draws the same maps on processors with AVX-512 only")
 def test_make_weights_draws_the_maps_that_they_have_seen(tmp_path):
     made = ["make", "-n", "-B", "build/weights/maps/meta.json"]
     printed = subprocess.run(made, cwd=ROOT, check=True, capture_output=True, text=True).stdout
