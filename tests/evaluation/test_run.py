@@ -70,6 +70,15 @@ def test_only_missing_folds_are_run(finished, quick, monkeypatch):
     assert requested == ["samm/01"] and predictions(finished / "run") == before
 
 
+def test_a_processor_is_recorded_if_it_ran_folds(finished, quick, monkeypatch):
+    call = dict(protocol="cde", model="ststnet", out=finished / "run", changes=quick, engine=ONE)
+    monkeypatch.setattr(module, "processor", lambda: "another")
+    assert "continued" not in evaluate(finished / "maps", **call).environment  # the run was finished
+    (finished / "run" / "folds" / "samm+01__seed0.json").unlink()
+    (entry,) = evaluate(finished / "maps", **call).environment["continued"]
+    assert entry["machine"]["processor"] == "another"
+
+
 @pytest.mark.slow
 def test_workers_do_not_change_predictions(finished, quick):
     call = dict(protocol="cde", model="ststnet", changes=quick)

@@ -186,7 +186,7 @@ def test_blocks_are_filled_and_stay_filled(result):
     }
     filled = fill_blocks(PAGE.format("scores sde"), [result, better])
     assert filled.startswith("# Page\n") and filled.endswith("<!-- /results -->\n\nend\n") and "outdated" not in filled
-    assert filled.index("| better |") < filled.index("| run | ststnet |")  # the best first
+    assert filled.index("| better |") < filled.index("| run | 0.")  # the best first
     assert f"{result['scores']['strict']['uf1']:.4f}" in filled
     assert fill_blocks(filled, [result, better]) == filled
     assert "better" not in fill_blocks(PAGE.format("scores sde run"), [result, better])
@@ -204,6 +204,20 @@ def test_blocks_are_filled_and_stay_filled(result):
 def test_every_view_shows_what_was_recorded(result, view, words):
     result = {**result, "evaluation": "loso"}
     assert words in fill_blocks(PAGE.format(f"{view} sde"), [result])
+
+
+def test_a_run_that_was_continued_elsewhere_names_every_commit_and_machine(home, tmp_path):
+    from epir.evaluation.store import open_run
+
+    run = open_run(home / "run")
+    here = {**run.environment, "versions": {"epir": "1", "commit": "a" * 40}, "machine": {"processor": "A", "cores": 2}}
+    there = {"versions": {"epir": "1", "commit": "b" * 40}, "machine": {"processor": "B", "cores": 4}}
+    moved = replace(run, environment={**here, "continued": [{"workers": 4}, there, {"machine": there["machine"]}]})
+    path, _ = record_result(moved, tmp_path, "epir evaluate maps")
+    result = json.loads(path.read_text())
+    assert result["continued"] == [there, {"machine": there["machine"]}]
+    filled = fill_blocks(PAGE.format("commands sde"), [result])
+    assert f"| 1 | {'a' * 12}; {'b' * 12} |" in filled and "| A, 2 cores, cpu; B, 4 cores, cpu |" in filled
 
 
 def test_both_columns_stand_over_the_epochs(result):
@@ -240,9 +254,22 @@ def test_the_units_of_each_corpus_have_a_column(result):
 
 def test_runs_of_several_map_sets_name_their_maps(result):
     other = {**result, "name": "other", "command": "epir evaluate second third --protocol sde --zero-shot"}
-    assert "| maps |" not in fill_blocks(PAGE.format("scores sde"), [result])
+    assert "maps |" not in fill_blocks(PAGE.format("scores sde"), [result])
     filled = fill_blocks(PAGE.format("scores sde"), [result, other])
-    assert "| run | ststnet | maps |" in filled and "| other | ststnet | second, third |" in filled
+    assert "| maps | 3 |" in filled and "| second, third | 3 |" in filled
+
+
+def test_the_evaluation_is_in_the_title_or_has_a_column(result):
+    seen = {
+        **result,
+        "name": "seen",
+        "main": "seen_in_training",
+        "scores": {"seen_in_training": result["scores"]["strict"]},
+    }
+    assert "| run | UF1, strict | 95 % interval |" in fill_blocks(PAGE.format("scores sde"), [result])
+    filled = fill_blocks(PAGE.format("scores sde"), [result, seen])
+    assert "| run | evaluation | UF1 | 95 % interval |" in filled
+    assert "| seen | seen in training (leaks) |" in filled and "| run | strict |" in filled
 
 
 MEASURED = {

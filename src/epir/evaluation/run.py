@@ -212,7 +212,8 @@ def _run(
     inputs = [*(mapset.folder for mapset in plan.sets if mapset.folder), *([weights] if weights else [])]
     with open_store(out, experiment, force=force, inputs=inputs) as store:
         jobs = fold_jobs(clips, experiment)
-        store.describe(_environment(plan, out, engine, leaks))
+        if any(not store.has(job.fold, job.seed) for job in jobs):  # a finished run was not continued here
+            store.describe(_environment(plan, out, engine, leaks))
         held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
         store.check(held_out)
         packed = None if plan.method is None else pack_method(plan.method)

@@ -32,6 +32,7 @@ from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, int
 FORMAT = "epir-result/1"
 BENCH = "epir-bench/1"
 MOST_ANSWERS = 20_000  # larger runs (clips x seeds) are recorded without predictions
+VERSION = ("epir", "commit")
 EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
@@ -82,6 +83,11 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
     training = training_of(run.experiment)
     versions = dict(environment.get("versions", {}))
     maps = [{key: value for key, value in entry.items() if key != "folder"} for entry in environment.get("maps", [])]
+    elsewhere = [
+        {key: value for key, value in entry.items() if key in ("versions", "machine", "device")}
+        for entry in environment.get("continued", [])
+    ]
+    continued = [entry for entry in elsewhere if entry]  # the others differ in workers or folders only
     return {
         "format": FORMAT,
         "name": run.folder.name,
@@ -106,6 +112,7 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
         "versions": versions,
         "machine": environment.get("machine", {}),
         "device": environment.get("device", ""),
+        **({"continued": continued} if continued else {}),
     }
 
 
@@ -215,19 +222,22 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
 def _scores_table(results: Sequence[Result]) -> Table:
     parts = sorted({part for result in results for part in result["scores"][result["main"]]["parts"]})
     parts = parts if len(parts) > 1 else []
-    several = len({_maps(result) for result in results}) > 1
-    columns = [*words("run", "method", *["maps"] * several), Column("evaluation", tag=True)]
-    columns += numbers("UF1", "95 % interval", LEAKS)
+    evaluations = {COLUMN_NAMES[result["main"]] for result in results}
+    mixed, several = len(evaluations) > 1, len({_maps(result) for result in results}) > 1
+    columns = [Column("run"), *[Column("evaluation", tag=True)] * mixed]
+    columns += numbers("UF1" if mixed else f"UF1, {evaluations.pop()}", "95 % interval", LEAKS)
     columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts]
-    columns += [*numbers("UAR", "accuracy", "people"), *words("folds, seeds", "training", "first weights")]
+    columns += [*numbers("UAR", "accuracy"), *words("method", "folds, seeds", "training", "first weights")]
+    columns += [*words(*["maps"] * several), *numbers("people")]
     rows = []
     for result in results:
         main = result["scores"][result["main"]]
-        cells = [result["name"], result["method"], *[_maps(result)] * several, COLUMN_NAMES[result["main"]]]
+        cells = [result["name"], *[COLUMN_NAMES[result["main"]]] * mixed]
         cells += [score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(result)]
         cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
-        cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(result["people"]), _folds(result)]
-        rows.append(Row((*cells, result["training"] or MISSING, result["first_weights"] or MISSING), kind="strict"))
+        cells += [score_text(main["uar"]), score_text(main["accuracy"]), result["method"], _folds(result)]
+        cells += [result["training"] or MISSING, result["first_weights"] or MISSING]
+        rows.append(Row((*cells, *[_maps(result)] * several, str(result["people"])), kind="strict"))
     return Table("results", _caption(results), tuple(columns), tuple(rows), (INTERVAL_NOTE,))
 
 
@@ -323,12 +333,21 @@ def _commands_table(results: Sequence[Result]) -> Table:
     columns = (*words("run", "command", "epir", "commit"), *numbers("seconds"), Column("machine"))
     rows = []
     for result in results:
-        versions, machine = result["versions"], result["machine"]
-        where = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {result['device']}"
-        commit = versions.get("commit", MISSING)[:12]
-        cells = (result["command"], versions.get("epir", MISSING), commit, f"{result['seconds']:.0f}", where)
-        rows.append(Row((result["name"], *cells)))
+        places = [{**result, **entry} for entry in ({}, *result.get("continued", ()))]  # what differs, filled up
+        version, commit = (_each(place["versions"].get(key, MISSING)[:12] for place in places) for key in VERSION)
+        machine = _each(_machine(place) for place in places)
+        rows.append(Row((result["name"], result["command"], version, commit, f"{result['seconds']:.0f}", machine)))
     return Table("commands", "How each row was measured", columns, tuple(rows))
+
+
+def _machine(place: Result) -> str:
+    machine = place["machine"]
+    return f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {place['device']}"
+
+
+def _each(values: Iterable[str]) -> str:
+    """Join the values of a run that was continued elsewhere, each once."""
+    return "; ".join(dict.fromkeys(values))
 
 
 def _bench_table(benches: Sequence[Result]) -> Table:
