@@ -264,6 +264,7 @@ def test_a_rejected_movement_is_opened_from_the_timeline(open_page, server, seve
     answered(page)
     page.locator(".timeline .other").click()
     assert page.locator(".entry[open] summary").inner_text().split("\n")[0] == "Blink"
+    page.locator(".entry dt").first.wait_for()
     names, values = page.locator(".entry dt").all_inner_texts(), page.locator(".entry dd").all_inner_texts()
     facts = dict(zip(names, values, strict=True))
     assert facts["Onset"] == "frame 350 · 3.50 s" and facts["How far"] == "2 % of the face’s width"
@@ -346,6 +347,7 @@ def test_marks_are_set_on_the_largest_face_of_several(show_result, several):
     people = [{"track": 0, "face_px": 90}, {"track": 1, "face_px": 180}]
     page = show_result(curves=[first, {**first, "track": 1, "events": [], "others": []}], people=people)
     page.get_by_text("Mark onset and apex by hand").click()
+    page.locator("line.mark").first.wait_for(state="attached")  # a moment after the panel has opened
     assert [lane.locator("line.mark").count() for lane in page.locator(".lane").all()] == [0, 2]
     assert page.locator(".mark .note").first.inner_text().endswith("It is about person 2, the largest face.")
 
