@@ -65,6 +65,28 @@ def test_leave_one_corpus_out(corpus):
     assert all({clip.corpus for clip in fold.test} == {fold.name} for fold in folds)
 
 
+def in_two_corpora(*subjects):
+    """One clip of each person in both corpora, and one person who is in the first alone."""
+    named = [(corpus, subject) for corpus in ("casme2", "samm") for subject in subjects]
+    return [
+        Clip(corpus, subject, "c", "negative", extra={"person": f"P{subject}"})
+        for corpus, subject in [*named, ("casme2", "9")]
+    ]
+
+
+def test_a_person_in_two_corpora_is_not_trained_on_while_held_out():
+    clips = [*in_two_corpora("1", "2"), Clip("samm", "3", "c", "negative")]
+    first, second = make_folds(clips, {}, "loco")
+    assert [clip.person for clip in first.train] == ["samm/3"]
+    assert [clip.person for clip in second.train] == ["P9"]
+    assert sorted(clip.key for fold in (first, second) for clip in fold.test) == sorted(clip.key for clip in clips)
+
+
+def test_nobody_left_to_train_on_is_refused():
+    with pytest.raises(ProtocolError, match=r"everybody is in the corpus casme2 too.*\n  fix: use --folds loso"):
+        make_folds(in_two_corpora("1", "2"), {}, "loco")
+
+
 @given(corpora(), st.sampled_from(["loso", "3"]))
 def test_who_is_held_out_does_not_depend_on_the_order(corpus, scheme):
     clips, labels = corpus

@@ -1,7 +1,9 @@
 """Predictions made elsewhere become a run that can be compared and reported, and say so."""
 
 import csv
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from epir.core.errors import EpirError, ProtocolError, RunError
@@ -10,6 +12,7 @@ from epir.evaluation.conventions import convention_rows
 from epir.evaluation.imported import import_predictions
 from epir.evaluation.store import open_run
 from epir.evaluation.table import score_table
+from epir.maps.mapset import load_maps, save_maps
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -73,6 +76,17 @@ def test_it_is_compared_with_a_run_of_epir_and_reported_beside_it(finished, rows
     for runs in ([run], [open_run(finished / "run"), run]):
         page = report(runs, tmp_path / "page.html", force=True).read_text()
         assert "HTNet: trained elsewhere: not checked. How its epoch was chosen" in page
+
+
+def test_people_are_those_of_the_map_sets(finished, rows, write, tmp_path):
+    plain = load_maps(finished / "maps")
+    clips = [replace(clip, extra={"person": f"P{int(clip.subject) // 2}"}) for clip in plain.clips]
+    joined = save_maps(tmp_path / "joined", np.array(plain.maps), clips, recipe={}).folder
+    table = write(rows)
+    run = imported(table, tmp_path, maps=[joined])
+    assert run.scores["people"] == 2 and {clip.person for clip in run.predictions} == {"P0", "P1"}
+    with pytest.raises(RunError, match=r"casme2/00/clip_0 is of 'P0' in one and of 'casme2/00'.*\n  fix: .*person"):
+        compare_all([run, imported(table, tmp_path, out=tmp_path / "plain")])
 
 
 def test_folds_are_kept_where_they_are_known(rows, write, tmp_path):

@@ -85,6 +85,17 @@ def test_a_start_that_has_seen_a_held_out_person_is_refused(make_maps, weights_t
         call(make_maps(), changes=(*quick, f'training.start="{weights}"'))
 
 
+def test_thresholds_of_units_that_were_fitted_on_a_held_out_person_are_refused(
+    make_maps, weights_that_saw, call, quick
+):
+    weights = weights_that_saw(Seen(frozenset({"casme2/99"}), calibrated_on=frozenset({"samm/03"})))
+    maps = rewritten(make_maps(), "coded", lambda clip, _: replace(clip, extra={"action_units": "4"}))
+    start = (*quick, f'training.start="{weights}"')
+    with pytest.raises(LeakError, match=r"training.start was calibrated on: 1 person \(samm/03\)"):
+        call(maps, changes=start, target="units")
+    assert "evaluation" not in call(maps, changes=start).scores  # no threshold decides a class
+
+
 def test_weights_without_a_record_are_noted(make_maps, weights_that_saw, call):
     with pytest.warns(EpirWarning, match="it is not known whom these weights have seen"):
         call(make_maps(), zero_shot=True, weights=weights_that_saw(None))

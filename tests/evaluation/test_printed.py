@@ -83,6 +83,12 @@ def test_the_tolerance_follows_the_printed_digits():
     assert read_printed(["0.743 0.749"], 1e-3)[0].tolerance == 1e-3
 
 
+def test_too_few_digits_are_refused_instead_of_searched_for_hours():
+    texts = ["full 0.74 0.73", "casme2 0.87 0.87", "samm 0.71 0.71", "smic 0.77 0.78"]
+    with pytest.raises(ConfigError, match=r"[\d,]{9,} combinations .* too many to search\n  fix: give more digits"):
+        explain(read_printed(texts))
+
+
 @pytest.mark.parametrize(
     ("texts", "problem", "fix"),
     [

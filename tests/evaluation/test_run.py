@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,17 @@ def test_a_second_call_repeats_nothing(finished, quick, monkeypatch):
     call = dict(protocol="cde", model="ststnet", out=finished / "run", changes=quick, engine=ONE)
     assert evaluate(finished / "maps", **call).scores == scores
     assert predictions(finished / "run") == before
+
+
+def test_a_person_joined_since_the_run_began_is_not_taken_for_two(make_maps, tmp_path, quick):
+    plain = load_maps(make_maps())
+    call = dict(protocol="cde", model="ststnet", folds="loco", out=tmp_path / "run", changes=quick, engine=ONE)
+    assert evaluate(plain.folder, **call).scores["people"] == 4
+    names = {"00": "Anna", "02": "Anna"}
+    clips = [replace(clip, extra={"person": names.get(clip.subject, "")}) for clip in plain.clips]
+    joined = save_maps(tmp_path / "joined", np.array(plain.maps), clips, recipe={"name": "noise"}).folder
+    with pytest.raises(RunError, match="has other settings or maps"):
+        evaluate(joined, **call)
 
 
 def test_only_missing_folds_are_run(finished, quick, monkeypatch):
@@ -230,6 +242,12 @@ def test_the_split_of_dfme_is_used_unless_other_folds_are_asked_for(tmp_path, qu
     assert {each.subject for each in run.predictions} == {"3", "4"}
     assert set(run.scores["strict"]["parts"]) == {"test-a", "test-b"}
     assert "test A" in score_table([run]).text()
+
+
+def test_a_corpus_whose_name_begins_with_test_is_one_part(make_maps, tmp_path, quick):
+    maps = make_maps(corpora=("home", "test-lab"), people=4)
+    run = evaluate(maps, protocol="sde", model="ststnet", out=tmp_path / "run", changes=quick, engine=ONE)
+    assert set(run.scores["strict"]["parts"]) == {"home", "test-lab"}
 
 
 def test_one_corpus_out_across_corpora(tmp_path, quick):

@@ -152,6 +152,6 @@ def test_a_fixed_split_is_scored_by_its_test_parts():
         one("3", "test-b", "x", "y"),
         one("4", "test-b", "y", "y"),
     ]
-    parts = score_predictions(predictions, ("x", "y"), "strict")["parts"]
+    parts = score_predictions(predictions, ("x", "y"), "strict", by_fold=True)["parts"]
     assert parts["test-a"] == {"uf1": 1.0, "uar": 1.0}
     assert parts["test-b"] == {"uf1": pytest.approx(1 / 3, abs=1e-5), "uar": 0.5}

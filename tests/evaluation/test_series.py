@@ -54,6 +54,17 @@ def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
     assert stored["bi-woof"]["strict"]["uf1"] == stored["bi-woof"]["best_epoch"]["uf1"]
 
 
+def test_two_files_of_one_name_are_refused_before_training(make_maps, tmp_path):
+    files = [tmp_path / folder / "net.py" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("from sklearn.dummy import DummyClassifier\n\nclass Net(DummyClassifier):\n    pass\n")
+    call = dict(protocol="cde", models=[f"{file}:Net" for file in files], out=tmp_path / "out", engine=ONE)
+    with pytest.raises(ConfigError, match=r"two methods .* the folder net.py-Net\n  fix: .*different names"):
+        evaluate_models([make_maps()], **call)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_setting_that_no_model_has_is_refused_at_once(make_maps, tmp_path):
     with pytest.raises(ConfigError, match=r"\[model\] has no setting 'droput'\n  fix: did you mean 'dropout'"):
         side_by_side(make_maps(), tmp_path / "runs", changes=["model.droput=0.1"])

@@ -144,6 +144,12 @@ def test_zero_shot_units(annotated, weights, tmp_path):
     units = run.scores["units"]
     assert units["clips"] == 18 and units["people"] == 3 and run.environment["clips_without_units"] == 6
     assert units["units"]["4"]["found"] == 18 and units["units"]["4"]["f1"] == units["units"]["4"]["always"]
+    whole = load_maps(annotated)
+    coded = [place for place, clip in enumerate(whole.clips) if clip.extra.get("action_units")]
+    clips = [whole.clips[place] for place in coded]
+    rest = save_maps(tmp_path / "coded", whole.maps[coded], clips, recipe={"name": "noise"}).folder
+    again = evaluate_zero_shot(rest, weights=weights, out=tmp_path / "again", **call)
+    assert again.environment["clips_without_units"] == 0  # so that reports know what was scored
     table = units_table(open_run(tmp_path / "run"))
     text = table.text()
     assert "6 clips without annotated units are left out" in text and "mean of those of CD6ME (4)" in text

@@ -1,4 +1,5 @@
 import copy
+import json
 import logging
 import shutil
 import sys
@@ -9,6 +10,7 @@ import pytest
 from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeError
 from epir.final import export as module
 from epir.maps.mapset import load_maps
+from epir.models.folder import write_config
 from epir.models.predict import OnnxBackend, TorchBackend
 from epir.recognition.recognizer import Recognizer
 
@@ -105,6 +107,18 @@ def test_a_model_folder_with_its_export_runs_by_onnx(exported, trained, tmp_path
     shutil.copy(exported.path, tmp_path / "model" / "model.onnx")
     fast = Recognizer.from_pretrained(tmp_path / "model", backend="onnx")
     assert fast.predict((smile[12], smile[20])).scores
+
+
+def test_an_export_from_before_a_calibration_is_refused(exported, trained, tmp_path):
+    shutil.copytree(trained.folder, tmp_path / "model")
+    shutil.copy(exported.path, tmp_path / "model" / "model.onnx")
+    values = json.loads((tmp_path / "model" / "config.json").read_text())
+    values["notes"]["temperature"] = 2.5
+    write_config(tmp_path / "model", values)
+    with pytest.raises(
+        CheckpointError, match=r"exported before model was calibrated.*\n  fix: .*epir export .*--force"
+    ):
+        Recognizer.from_pretrained(tmp_path / "model", backend="onnx")
 
 
 def test_eight_bits_are_smaller_and_answer_nearly_the_same(int8, exported, trained, recognizer, smile):

@@ -1,6 +1,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,6 +136,16 @@ def test_maps_that_do_not_fit_are_refused(model, maps, tmp_path):
     save_maps(tmp_path / "small", whole.maps[:, :, :14, :14], whole.clips, recipe={})
     with pytest.raises(CheckpointError, match=r"are for 28 px maps, but the map set has 14 px\n  fix: prepare"):
         calibrate_on_real_people(model, [tmp_path / "small"], protocol="sde")
+
+
+def test_one_person_is_too_few(model, others, tmp_path):
+    whole = load_maps(others)
+    rows = [row for row, clip in enumerate(whole.clips) if clip.person == whole.clips[0].person]
+    clips = [whole.clips[row] for row in rows]
+    labels = [replace(clip, emotion=CLASSES[number % 3]) for number, clip in enumerate(clips)]
+    save_maps(tmp_path / "one", whole.maps[rows], labels, recipe={})
+    with pytest.raises(ConfigError, match="at least two people\n  fix: give map sets of more people"):
+        calibrate_on_real_people(model, [tmp_path / "one"], protocol="sde")
 
 
 def test_the_model_that_comes_with_epir_is_not_changed_in_its_place(maps):

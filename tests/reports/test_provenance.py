@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from epir.models.folder import shipped_folder, weights_digest
 from epir.reports.provenance import command, environment_table, provenance_part
 
@@ -21,6 +23,17 @@ def test_the_command_of_a_zero_shot_run_asks_for_weights_that_are_not_the_shippe
     assert command(zero_shot) == f"{start} --weights MODEL --out zero-shot"
     shipped = small("shipped", zero_shot=True, epochs=0, pictures=False, weights=weights_digest(shipped_folder()))
     assert command(shipped) == f"{start} --out shipped"
+
+
+def test_the_command_names_what_was_chosen_scored_and_allowed(small, zero_shot):
+    run = small(epochs=3)
+    choices = replace(
+        run, experiment=replace(run.experiment, choices=("default", "training.lr=1e-4 training.epochs=5"))
+    )
+    assert "--nested default --nested 'training.lr=1e-4 training.epochs=5' --out run" in command(choices)
+    assert " --allow-seen " in command(replace(run, experiment=replace(run.experiment, seen_in_training=True)))
+    units = replace(zero_shot, environment={**zero_shot.environment, "clips_without_units": 0})
+    assert " --target units --zero-shot " in command(units)
 
 
 def test_the_environment_has_digests_and_versions_but_no_path(small, tmp_path):

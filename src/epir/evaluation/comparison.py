@@ -151,7 +151,7 @@ def setting_differences(first: Experiment, second: Experiment) -> list[str]:
 
 
 def check_comparable(first: Run, second: Run) -> None:
-    """Raise an error unless both runs predicted the same clips with the same classes."""
+    """Raise an error unless both runs predicted the same clips of the same people with the same classes."""
     names = f"{first.folder} and {second.folder}"
     fix = "compare runs of the same map sets and protocol"
     if (first.experiment.protocol, first.experiment.classes) != (second.experiment.protocol, second.experiment.classes):
@@ -162,6 +162,13 @@ def check_comparable(first: Run, second: Run) -> None:
     if ours != theirs:
         key = min(ours ^ theirs)[0]
         raise RunError(f"{names} cannot be compared: they differ in their clips, for example {key}", fix=fix)
+    people = [{prediction.key: prediction.person for prediction in run.predictions} for run in (first, second)]
+    if differing := [key for key in people[0] if people[0][key] != people[1][key]]:
+        key = min(differing)
+        raise RunError(
+            f"{names} cannot be compared: {key} is of {people[0][key]!r} in one and of {people[1][key]!r} in the other",
+            fix="run both on map sets with the same column person; epir import-predictions takes it from --maps",
+        )
 
 
 def permutation_test(counts: np.ndarray) -> tuple[float, bool]:

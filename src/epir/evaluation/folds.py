@@ -1,7 +1,7 @@
 """Clips -> folds: which people are held out together, independent of any model.
 
-Every clip is held out exactly once, and no person is on both sides of a fold. Only with a predefined split are some
-clips never held out.
+Every clip is held out exactly once, and no person is on both sides of a fold: with `loco`, held-out people who are in
+another corpus as well leave the training clips. Only with a predefined split are some clips never held out.
 
 Axes: K folds, C classes
 """
@@ -61,14 +61,12 @@ def _corpus_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
 def _hold_out(clips: Sequence[Clip], fold_of: Callable[[Clip], str]) -> tuple[Fold, ...]:
     """Return one fold per value of `fold_of`, the name of the fold that holds a clip out."""
     placed = [(clip, fold_of(clip)) for clip in clips]
-    return tuple(
-        Fold(
-            name=name,
-            train=tuple(clip for clip, place in placed if place != name),
-            test=tuple(clip for clip, place in placed if place == name),
-        )
-        for name in sorted({place for _, place in placed})
-    )
+    folds = []
+    for name in sorted({place for _, place in placed}):
+        test = tuple(clip for clip, place in placed if place == name)
+        held_out = {clip.person for clip in test}
+        folds.append(Fold(name, tuple(clip for clip in clips if clip.person not in held_out), test))
+    return tuple(folds)
 
 
 def _leave_one_corpus_out(clips: Sequence[Clip]) -> tuple[Fold, ...]:
@@ -78,7 +76,13 @@ def _leave_one_corpus_out(clips: Sequence[Clip]) -> tuple[Fold, ...]:
             f"loco needs at least two corpora, but all clips are of {corpora[0]}",
             fix="give map sets of two corpora or more, or use --folds loso",
         )
-    return _hold_out(clips, lambda clip: clip.corpus)
+    folds = _hold_out(clips, lambda clip: clip.corpus)
+    for fold in folds:
+        if not fold.train:
+            raise ProtocolError(
+                f"everybody is in the corpus {fold.name} too, so nobody is left to train on", fix="use --folds loso"
+            )
+    return folds
 
 
 def _grouped(clips: Sequence[Clip], labels: Mapping[str, str], count: int) -> tuple[Fold, ...]:

@@ -6,6 +6,7 @@ and optionally `fold`. It does not show whether the epoch was chosen on the held
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from epir import __version__
@@ -53,6 +54,8 @@ def import_predictions(
     clips = _read_clips(table, rows, classes)
     if whole is not None:
         _check_clips(table, clips, whole)
+        person_of = {clip.key: clip.extra.get("person", "").strip() for clip in whole.clips}
+        clips = [replace(clip, named=person_of[clip.key]) for clip in clips]
     experiment = Experiment(
         protocol=rule.name,
         classes=classes,

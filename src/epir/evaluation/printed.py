@@ -7,6 +7,7 @@ without data: it fits one set of hits, several, or none. If none, it is not a si
 Axes: H candidate hits, F candidate false alarms, 3 classes (negative, positive, surprise)
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -26,6 +27,7 @@ CLIPS: Mapping[str, tuple[int, int, int]] = {  # of the composite: negative, pos
 FULL = "full"
 ROUNDING = 1e-9  # floating-point error
 MOST_CLIPS = 800  # per part: the search is cubic in the clips
+MOST_CHOICES = 1_000_000  # of one set of hits per corpus
 SHOWN = 4  # sets of hits in a cell
 
 Hits = tuple[int, int, int]
@@ -215,6 +217,12 @@ def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> tuple[Mapping[str, Hits], ...]:
     """Return the hits of the corpora whose sums also fit the pair of the composite."""
+    choices = math.prod(map(len, parts.values()))
+    if choices > MOST_CHOICES:
+        raise ConfigError(
+            f"{choices:,} combinations of hits fit the three corpora, too many to search",
+            fix="give more digits, or explain each part alone",
+        )
     clips, fits = np.array(full.clips), []
     for choice in product(*(parts[name] for name in CLIPS)):
         hits = np.sum(choice, axis=0)

@@ -228,7 +228,7 @@ def _environment(plan: _RunPlan, out: Path, engine: Engine, leaks: Sequence[str]
     device = str(find_device(experiment.training.device))
     environment = describe_machine(plan.sets, out, engine=engine.name, workers=engine.processes, device=device)
     environment["clips_left_out"] = clips.left_out
-    if clips.without_units:
+    if clips.without_units is not None:
         environment["clips_without_units"] = clips.without_units
     if leaks:
         environment["seen_in_training"] = list(leaks)
@@ -276,6 +276,8 @@ def _check_leaks(
         return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
     if folder is not None:
         leaks["training.start has seen"] = find_seen(folder, clips)
+        if clips.learns_units:  # their thresholds are those of the initial weights
+            leaks["training.start was calibrated on"] = find_calibrated(folder, clips)
     folds = make_folds(clips.clips, clips.labels, experiment.folds)
     leaks["in two folds"] = find_across_folds(clips, folds)
     fix = "use --training scratch, or start from weights that have not seen these"

@@ -43,7 +43,7 @@ class EvaluationSet:
     maps: tuple[str, ...]  # digests of the map sets
     left_out: int = 0  # clips that are not part of the protocol
     folds: str = "loso"  # the protocol's default folds
-    without_units: int = 0  # clips left out because their action units are not annotated
+    without_units: int | None = None  # clips left out because their action units are not annotated, if these are scored
     protocol_digest: str = ""  # of the content of a user's protocol file
     learns_units: bool = False  # action units are trained on or scored, and so part of the digest
 
@@ -59,9 +59,11 @@ class EvaluationSet:
 
     @property
     def digest(self) -> str:
-        """A digest of clips and classes, of a user's protocol file, and of action units if they are learned."""
+        """A digest of clips, classes and named people, a user's protocol file, and of action units if learned."""
         labels = [[sample.clip.key, sample.label] for sample in self.samples]
         extra = {"protocol": self.protocol_digest} if self.protocol_digest else {}
+        if named := [[clip.key, clip.person] for clip in self.clips if clip.person != f"{clip.corpus}/{clip.subject}"]:
+            extra["people"] = digest(named)
         if self.learns_units:
             extra["units"] = digest(annotations(self.samples))
         return digest({"clips": labels, **extra} if extra else labels)

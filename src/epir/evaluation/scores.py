@@ -76,8 +76,12 @@ def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> tuple
     return interval(uf1(np.einsum("rp,kpij->rkij", people, counts)).mean(-1))
 
 
-def score_predictions(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
+def score_predictions(
+    predictions: Sequence[Prediction], classes: Sequence[str], column: Column, *, by_fold: bool = False
+) -> dict[str, Any]:
     """Return UF1, UAR, accuracy, interval, confusion and parts of one column, averaged over seeds.
+
+    The parts are the corpora or, with `by_fold`, the test parts of a predefined split.
 
     >>> right = Prediction("casme2", "01", "a", "positive", "positive", "positive", 0, "01", (0.2, 0.8))
     >>> wrong = Prediction("casme2", "01", "b", "negative", "positive", "negative", 0, "01", (0.4, 0.6))
@@ -86,6 +90,10 @@ def score_predictions(predictions: Sequence[Prediction], classes: Sequence[str],
     """
     counts = counts_by_person(predictions, classes, column)
     pooled = counts.sum(1)  # (K, C, C)
+    parts: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        is_part = by_fold and prediction.fold.startswith(TEST)
+        parts.setdefault(prediction.fold if is_part else prediction.corpus, []).append(prediction)
     low, high = uf1_interval(counts)
     return {
         "uf1": _mean(uf1(pooled)),
@@ -93,32 +101,23 @@ def score_predictions(predictions: Sequence[Prediction], classes: Sequence[str],
         "accuracy": _mean(accuracy(pooled)),
         "uf1_interval": [round(low, 6), round(high, 6)],
         "confusion": _plain(pooled.mean(0)),
-        "parts": {name: _part(part, classes, column) for name, part in _parts(predictions).items()},
+        "parts": {name: _part(part, classes, column) for name, part in sorted(parts.items())},
     }
 
 
 def all_scores(
-    predictions: Sequence[Prediction], classes: Sequence[str], columns: Sequence[Column] = COLUMNS
+    predictions: Sequence[Prediction], classes: Sequence[str], columns: Sequence[Column] = COLUMNS, **options: bool
 ) -> dict[str, Any]:
-    """Return the scores of all columns, over all seeds and per seed."""
+    """Return the scores of all columns, over all seeds and per seed; `options` go to `score_predictions`."""
     seeds = sorted({prediction.seed for prediction in predictions})
     alone = {seed: [prediction for prediction in predictions if prediction.seed == seed] for seed in seeds}
     return {
-        **{column: score_predictions(predictions, classes, column) for column in columns},
+        **{column: score_predictions(predictions, classes, column, **options) for column in columns},
         "by_seed": {
-            str(seed): {column: score_predictions(alone[seed], classes, column) for column in columns} for seed in seeds
+            str(seed): {column: score_predictions(alone[seed], classes, column, **options) for column in columns}
+            for seed in seeds
         },
     }
-
-
-def _parts(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
-    """Group the predictions by corpus or, with a predefined split, by test part."""
-    parts: dict[str, list[Prediction]] = {}
-    for prediction in predictions:
-        parts.setdefault(prediction.fold if prediction.fold.startswith(TEST) else prediction.corpus, []).append(
-            prediction
-        )
-    return dict(sorted(parts.items()))
 
 
 def _part(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, float]:

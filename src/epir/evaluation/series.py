@@ -144,6 +144,12 @@ def _variants(models: Sequence[AnyModel], changes: tuple[str, ...], training: st
         accepted = tuple(change for change in changes if _accepts(method, change))
         used.update(accepted)
         variants.append(Variant(name, model, accepted, training if method.kind == "network" else None))
+    places = [folder_name(variant.name) for variant in variants]
+    if twice := next((place for place in places if places.count(place) > 1), None):
+        raise ConfigError(
+            f"two methods would be written to the folder {twice}",
+            fix="give each method once, and files with one class name different names",
+        )
     if unused := [change for change in changes if change not in used]:
         read_changes(unused, methods[0])  # suggests the nearest setting
         raise ConfigError(

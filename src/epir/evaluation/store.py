@@ -27,6 +27,7 @@ from epir.core.store import entry_name
 from epir.core.words import counted
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
+from epir.evaluation.folds import SPLIT
 from epir.evaluation.scores import all_scores, unit_scores
 from epir.models.seen import UNKNOWN
 
@@ -198,7 +199,7 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
         **_evaluation(experiment),
-        **all_scores(predictions, experiment.classes, experiment.columns),
+        **all_scores(predictions, experiment.classes, experiment.columns, by_fold=experiment.folds == SPLIT),
         **({"units": units} if units else {}),
         "predictions": _predictions_digest(predictions),
         "seconds": round(sum(record.seconds for record in records), 1),

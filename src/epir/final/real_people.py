@@ -86,6 +86,8 @@ def calibrate_on_real_people(
     with opened(list(maps)) as sets, one_thread():
         clips = gather(sets, protocol)
         check_fits(folder, classes=clips.classes, map_size=clips.size)
+        if len({clip.person for clip in clips.clips}) < 2:
+            raise ConfigError("calibration needs at least two people", fix="give map sets of more people")
         if seen := find_seen(folder, clips):
             raise LeakError(
                 f"the model has seen {'; '.join(seen)}, so its scores are too high for them",

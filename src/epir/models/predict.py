@@ -369,4 +369,10 @@ def open_backend(path: Path, backend: str | None = None, device: str = "cpu") ->
     exported = path / "model.onnx"
     if not exported.is_file():
         raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")
-    return OnnxBackend(exported)
+    opened = OnnxBackend(exported)
+    if opened.config.notes != read_config(path).notes:
+        raise CheckpointError(
+            f"{exported} was exported before {path.name} was calibrated or trained again",
+            fix=f"export it again: epir export {path} --out {exported} --force",
+        )
+    return opened

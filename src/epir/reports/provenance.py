@@ -102,6 +102,8 @@ def command(run: Run) -> str:
         words = ["epir", "import-predictions", str(run.environment.get("imported", {}).get("table", "TABLE"))]
         words += ["--protocol", experiment.protocol, "--name", experiment.model.name, "--out", run.folder.name]
         return " ".join(map(quote, words))
+    words += ["--target", "units"] if "clips_without_units" in run.environment else []
+    words += ["--allow-seen"] if experiment.seen_in_training else []
     if experiment.is_zero_shot:
         weights = [] if training_of(experiment).first_weights == "shipped" else ["--weights", "MODEL"]
         return " ".join(map(quote, [*words, "--zero-shot", *weights, "--out", run.folder.name]))
@@ -115,6 +117,7 @@ def command(run: Run) -> str:
         words += ["--training", recipe] if not is_estimator(experiment.model, source) else []
     words += _changes("model", usual, experiment.model, leave_out=tuple(FIXED))
     words += _changes("training", RECIPES.get(recipe, TrainingSettings()), experiment.training, leave_out=("name",))
+    words += [word for choice in experiment.choices for word in ("--nested", choice)]
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
 

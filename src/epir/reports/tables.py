@@ -120,7 +120,8 @@ def data_table(run: Run) -> Table:
         rows.append(Row((corpus_title(corpus), *map(str, clips_of), str(sum(clips_of)), str(people[corpus]))))
     if len(people) > 1:
         totals = [sum(counts[corpus, name] for corpus in people) for name in classes]
-        rows.append(Row(("all clips", *map(str, totals), str(len(clips)), str(people.total())), strong=True))
+        everybody = len({each.person for each in clips})  # who may be in two corpora
+        rows.append(Row(("all clips", *map(str, totals), str(len(clips)), str(everybody)), strong=True))
     columns = (Column("corpus"), *numbers(*classes, "clips", "people"))
     return Table("data", "Clips and people", columns, tuple(rows))
 
