@@ -23,6 +23,6 @@ RUN pip install --no-cache-dir -c constraints.txt '.[web,onnx]' \
 USER 1000
 WORKDIR /data
 EXPOSE 7860
-HEALTHCHECK --start-period=60s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7860/api/health')"]
+HEALTHCHECK --start-period=60s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7860/static/icon.svg')"]
 ENTRYPOINT ["epir"]
 CMD ["serve", "--host", "0.0.0.0"]

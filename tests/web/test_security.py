@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import re
+from pathlib import Path
 
 import httpx
 import pytest
@@ -11,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from epir.web.security import HEADERS, Guard, PunctualProtocol, is_known_host, is_same_site, limited_address
 
+DOCKERFILE = Path(__file__).parents[2] / "Dockerfile"
 NAMES = frozenset({"localhost", "faces.example.org"})
 
 
@@ -123,6 +126,13 @@ def test_without_the_token_nothing_is_served(guarded, headers):
     page = guarded("GET", "/", headers=headers)
     assert page.status_code == 401
     assert "This server needs a token" in page.text
+
+
+def test_the_health_check_of_the_container_needs_no_token(client, guarded):
+    check = next(line for line in DOCKERFILE.read_text().splitlines() if line.startswith("HEALTHCHECK"))
+    (path,) = re.findall(r"'http://127\.0\.0\.1:7860(/[^']*)'", check)
+    assert guarded("GET", path).status_code != 401
+    assert client.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("headers", [{"Authorization": "Bearer open-sesame"}, {"Cookie": "epir_token=open-sesame"}])

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from epir.recognition.events import event_columns
+
 pytestmark = pytest.mark.slow  # a real browser
 
 
@@ -113,13 +115,15 @@ def test_movements_are_listed_replayed_and_saved(open_page):
     page.locator("#camera-history-list").get_by_role("button", name="Replay").first.focus()
     page.keyboard.press("Enter")
     canvas = page.locator("#camera-replay canvas")
-    canvas.wait_for()
+    page.wait_for_function("() => document.querySelector('#camera-replay canvas')?.dataset.frame")
     frame = canvas.get_attribute("data-frame")
     page.wait_for_function("(was) => document.querySelector('#camera-replay canvas').dataset.frame !== was", arg=frame)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as CSV").click()
     with open(saved.value.path(), newline="", encoding="utf-8") as file:
-        row = next(each for each in csv.DictReader(file) if each["text"] == MOVEMENT["text"])
+        reader = csv.DictReader(file)
+        row = next(each for each in reader if each["text"] == MOVEMENT["text"])
+    assert reader.fieldnames == [*event_columns(("negative", "positive", "surprise")), "clock"]
     assert (row["class"], row["p_positive"], row["units"], row["warnings"]) == ("positive", "0.9", "12", "a, b")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as JSON").click()

@@ -103,6 +103,7 @@ def test_a_dropped_video_is_answered_and_replayed(open_page, clip, instantly):
 
     player = page.get_by_role("group", name="Replay").first
     canvas, slider = player.locator("canvas"), player.get_by_role("slider", name="Frame")
+    page.wait_for_function("(node) => node.dataset.frame", arg=canvas.element_handle())  # the film has loaded
     before = canvas.get_attribute("data-frame")
     page.wait_for_function("([node, frame]) => node.dataset.frame !== frame", arg=[canvas.element_handle(), before])
     player.get_by_role("button", name="Pause").click()
@@ -399,6 +400,28 @@ def test_a_batch_continues_after_a_reload(open_page):
     page.wait_for_selector("#batch-bar", state="hidden")
     assert "The clip is empty." in page.locator("#batch-rows").inner_text()
     assert len(calls) == 2
+
+
+def test_a_stopped_batch_sends_nothing_more_and_says_so(open_page):
+    page, sent = open_page(), []
+
+    def busy(route):
+        sent.append(route.request.url)
+        body = {"problem": "the server is busy", "fix": "wait a moment"}
+        route.fulfill(status=503, json=body, headers={"Retry-After": "1"})
+
+    page.route("**/api/predict**", busy)
+    with page.expect_response("**/api/predict**"):
+        choose(page, [(f"{letter}.mp4", b"x") for letter in "abc"])
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector("#start:not([hidden])")
+    before = len(sent)
+    page.wait_for_timeout(1500)  # longer than the server asked to wait
+    assert len(sent) == before
+    page.go_back()
+    page.wait_for_selector("#batch:not([hidden])")
+    assert page.locator("#batch-rows td").all_inner_texts() == ["Stopped."] * 3
+    assert page.locator("#batch-stop").is_hidden()
 
 
 def test_a_batch_without_clips_leads_to_the_start(open_page):

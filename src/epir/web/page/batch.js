@@ -1,6 +1,6 @@
 // Several clips: sent to the server one after the other, and a table with a row for each.
 
-import { postForm, waitForJob } from "./api.js";
+import { fetchJson, postForm, waitForJob } from "./api.js";
 import { byId, element, save } from "./dom.js";
 import { at, counted, csvCell, heading, NOT_FOUND, score, sentence, stage } from "./format.js";
 import { checkClip, clipForm } from "./input.js";
@@ -78,8 +78,14 @@ export function openBatch(getLimits, onSent) {
     return show();
   }
 
+  /** Stop sending and waiting; what the server has not finished is deleted there. */
   function stop() {
     controller.abort();
+    for (const row of rows.filter((each) => each.state === "waiting")) {
+      if (row.id) fetchJson(`/api/results/${encodeURIComponent(row.id)}`, { method: "DELETE" }).catch(() => {}); // it may have expired
+      Object.assign(row, { state: "failed", text: "Stopped.", id: null });
+    }
+    show();
   }
 
   function show() {
@@ -108,6 +114,7 @@ export function openBatch(getLimits, onSent) {
 /** Send a form; while the server is busy, retry after the time it names. */
 async function send(form, signal) {
   for (;;) {
+    signal.throwIfAborted();
     try {
       return await postForm("/api/predict?wait=false", form, () => {}, signal);
     } catch (error) {

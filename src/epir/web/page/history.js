@@ -5,8 +5,8 @@ import { csvCell, exactClock, labelClass, score, title, topClass } from "./forma
 import { replay } from "./replay.js";
 
 const WITH_FILM = 40; // latest movements whose frames are kept
-const COLUMNS = ["file", "movement", "track", "onset", "apex", "offset", "onset_s", "apex_s", "offset_s", "fps", "class"];
-const MORE = ["probability", "units", "strength", "region", "side", "text", "warnings", "clock"];
+const COLUMNS = ["status", "file", "movement", "track", "onset", "apex", "offset", "onset_s", "apex_s", "offset_s", "fps", "class"];
+const MORE = ["probability", "units", "strength", "region", "side", "head", "text", "reason", "warnings", "clock"];
 
 /** The history below the camera. `add` takes a movement, when it happened, and its film, if there is one. */
 export class History {
@@ -84,6 +84,7 @@ export function csv(entries) {
     const moved = movement.moved?.[0] ?? {};
     const values = {
       ...movement,
+      status: "reported",
       file: "camera",
       movement: number + 1,
       class: movement.label,
