@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -64,6 +65,18 @@ def test_the_numbers_are_there_as_json_and_a_second_call_repeats_nothing(reprodu
     stamps = {path: path.stat().st_mtime_ns for path in page.parent.glob("cde/*/folds/*.json")}
     again()
     assert stamps and all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+
+
+@pytest.mark.parametrize("blocks", [9, 13])
+def test_the_point_of_a_sweep_that_is_the_whole_model_is_not_run_twice(tmp_path, monkeypatch, blocks):
+    def evaluate(*_, out, changes, **__):
+        last = [change for change in changes if change.startswith("model.blocks=")][-1]
+        return SimpleNamespace(folder=out, experiment=SimpleNamespace(model=SimpleNamespace(blocks=int(last[13:]))))
+
+    monkeypatch.setattr("epir.evaluation.series.evaluate", evaluate)
+    results = reproduce([save(tmp_path / "maps")], out=tmp_path / "out", changes=[f"model.blocks={blocks}"])
+    points = {run.experiment.model.blocks: run.folder.name for run in results.parts[0].sweeps["blocks"]}
+    assert points[blocks] == "epir" and points[7] == "blocks-7" and points[22 - blocks] == f"blocks-{22 - blocks}"
 
 
 def test_maps_that_fit_no_protocol_are_refused(tmp_path):

@@ -32,7 +32,7 @@ from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run, check_run_folder
 from epir.evaluation.table import score_table
 from epir.models.registry import AnyModel, Method, find_method
-from epir.models.settings import LITERAL, PRESETS, ModelSettings
+from epir.models.settings import LITERAL, PRESETS
 from epir.training.recipe import PAPER, SCRATCH
 
 BLOCKS = range(7, 16)
@@ -306,7 +306,9 @@ def reproduce(
         figures = {}
         for sweep in ("blocks", "integration") if sweeps and protocol in WHOLE else ():
             points = [point for point in sweep_variants(sweep) if not quick or point.name in QUICK_POINTS]
-            figures[sweep] = tuple(ladder[-1] if _is_model(point) else run(protocol, point) for point in points)
+            figures[sweep] = tuple(
+                ladder[-1] if _is_model(point, ladder[-1]) else run(protocol, point) for point in points
+            )
         parts.append(Reproduced(protocol, ladder, figures))
     return Reproduction(tuple(parts), missing, quick, literal)
 
@@ -335,6 +337,6 @@ def _protocols(maps: Sequence[Maps]) -> tuple[list[str], dict[str, str]]:
     return protocols, missing
 
 
-def _is_model(point: Variant) -> bool:
-    """Whether a point of a sweep is the unchanged model, which was run as the last rung."""
-    return point.changes == (f"model.blocks={ModelSettings().blocks}",)
+def _is_model(point: Variant, last: Run) -> bool:
+    """Whether a point of a sweep is the model that was run as the last rung."""
+    return point.changes == (f"model.blocks={last.experiment.model.blocks}",)
