@@ -8,7 +8,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import accept, new_study
 
-from epir.annotation.adjudication import AGREED, adopt, disagreements, first_fields
+from epir.annotation.adjudication import AGREED, adopt, cases, disagreements, first_fields
+from epir.annotation.export import export_study
 from epir.annotation.records import UnitCode
 
 
@@ -62,6 +63,22 @@ def test_shared_fields_fill_only_the_first_decision(study):
     assert first["apex"] == 328  # the median of 320 and 335
     study.decide(AGREED, 2, **first)  # a draft: nothing is decided yet
     assert first_fields(study, 2) == {}
+
+
+@pytest.mark.parametrize("emotion", ["fear", "surprise"])
+def test_one_candidate_is_one_case_however_its_ends_were_moved(study, emotion):
+    """30 of 40 frames match; 19 of 40 do not, but it is the same candidate."""
+    accept(study, "anna", 5, emotion="fear")
+    accept(study, "ben", 5, emotion=emotion, onset=112, apex=120, offset=130)
+    study.decide("carl", 5, state="reject")
+    (case,) = [case for case in cases(study) if case.recording == 2]
+    assert case.differs == ("presence", *(["emotion"] if emotion != "fear" else []), "time")
+    assert [decision.state for decision in case.decisions.values()] == ["accept", "accept", "reject"]
+    assert (case.movements, case.onset, case.offset) == ((5,), 106, 134)
+    assert case.movement in [each.movement for each in disagreements(study)]
+    adopt(study)
+    assert 5 not in agreed(study)
+    assert "left out: 1 movement that only one coder has seen" in export_study(study, study.folder / "a.csv").notes
 
 
 def test_two_marks_of_one_movement_are_one_case(study):

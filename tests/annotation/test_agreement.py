@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import FPS, accept, new_study
 
 from epir.annotation.agreement import Coding, agreement, groups, match_movements
+from epir.annotation.agreement_page import pairs_table
 from epir.annotation.records import Decision, UnitCode
 from epir.annotation.schema import StudyError
 from epir.spotting.timeline import overlap
@@ -124,6 +125,20 @@ def test_recordings_without_both_coders_do_not_count(tmp_path):
     assert (pair.recordings, pair.accepted, pair.unseen, pair.f1) == (1, (4, 4), (0, 0), 1.0)
     assert np.isnan(pair.emotion.kappa) and np.isnan(pair.unit_reliability)
     assert pair.units == ()
+
+
+def test_coders_without_a_recording_in_common_keep_their_names(tmp_path):
+    with new_study(tmp_path / "study", people=("p1", "p2")) as study:
+        accept(study, "anna", 1)
+        accept(study, "ben", 5)
+        study.decide("carl", 5, onset=90)  # a draft
+        result = agreement(study)
+    assert [(pair.first, pair.second) for pair in result.pairs] == [("anna", "ben"), ("anna", "carl"), ("ben", "carl")]
+    assert [row.cells[:2] for row in pairs_table(result).rows] == [
+        ("anna, ben", "0"),
+        ("anna, carl", "0"),
+        ("ben, carl", "0"),
+    ]
 
 
 def test_three_coders_have_an_alpha_and_three_pairs_and_json_has_no_nan(tmp_path):

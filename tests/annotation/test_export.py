@@ -118,6 +118,21 @@ def test_lists_of_movements_count_frames_as_their_readers_do(study, tmp_path):
     assert videos[0].intervals[0].onset == 100
 
 
+def test_videos_of_one_file_name_are_exported_under_names_of_their_own(tmp_path):
+    """As CASME II has them: sub01/EP01 and sub02/EP01 are two people."""
+    with new_study(tmp_path / "study", people=("sub01/EP01", "sub02/EP01", "sub02/EP02"), candidates=1) as study:
+        for movement in (1, 2, 3):
+            accept(study, "anna", movement, emotion="fear")
+        for name in ("manifest.csv", "megc.csv", "intervals.csv"):
+            assert export_study(study, tmp_path / name).people == 3
+    names = ["sub01-EP01", "sub02-EP01", "EP02"]
+    assert sorted(row["vid"] for row in rows(tmp_path / "megc.csv")) == sorted(names)
+    videos = read_intervals(tmp_path / "intervals.csv")
+    assert {video.name: video.subject for video in videos} == {name: name for name in names}
+    clips = {row["clip"]: row["subject"] for row in rows(tmp_path / "manifest.csv")}
+    assert clips == {f"{name}_01": name for name in names}
+
+
 def test_every_decision_is_listed_with_its_coder(study, tmp_path):
     accept(study, "ben", 7)
     done = export_study(study, tmp_path / "decisions.csv")

@@ -56,7 +56,7 @@ def test_the_pace_ignores_breaks_and_revisions():
 @pytest.mark.parametrize("times", [None, list(np.cumsum([10, 20, 90, 20, 10] * 12))])
 def test_times_of_an_even_rate_are_its_rate_alone(numbered, tmp_path, times):
     path = numbered.write(tmp_path / "video.mp4", count=60, times=times)
-    times_shown = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 0, 0, 60, 30.0, 2.0, "x"))
+    times_shown = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 0, 0, 60, 30.0, 2.0, "x", "x"))
     if times is None:
         assert times_shown == {"fps": pytest.approx(30), "seconds": None}
     else:

@@ -96,11 +96,38 @@ def test_a_blind_coder_gets_no_proposal_before_deciding(desk_study, client_of):
     client.post(f"/api/movements/{ids[0]}", json={"onset": 12})  # an edit is not a decision
     client.post(f"/api/movements/{ids[0]}", json={"note": "looks like one"})
     assert "secret" not in everything()
+    client.post(f"/api/movements/{ids[0]}", json={"state": "accept"})
+    client.post(f"/api/movements/{ids[0]}", json={"units": [{"number": 4}]})
+    assert "secret" not in everything() and study.decisions("anna")[0].blind  # its emotion is not named yet
     answer = client.post(f"/api/movements/{ids[0]}", json={"state": "unsure"}).json()
     assert answer["proposal"]["words"] == "secret 0." and not answer["hidden"]
     assert re.findall(r"secret \d", everything()) == ["secret 0"]
     assert study.decisions("anna")[0].blind
     assert client_of(study, "ben").get(f"/api/movements/{ids[1]}").json()["proposal"]["class"] == "positive"
+
+
+def test_only_what_is_coded_before_the_proposal_is_shown_counts_as_blind(desk_study, client_of):
+    study = desk_study()
+    client, id = client_of(study, blind=True), first(study)
+
+    def change(**fields):
+        answer = client.post(f"/api/movements/{id}", json=fields).json()
+        return answer["hidden"], answer["decision"]["blind"]
+
+    assert change(state="accept") == (True, True)
+    assert change(units=[{"number": 12}]) == (True, True)
+    assert change(emotion="happiness") == (False, True)  # named before it was shown
+    assert change(emotion="surprise") == (False, False)
+    for step in ("undo", "undo", "redo", "undo", "undo", "undo"):
+        assert not client.post(f"/api/{step}").json()["movement"]["hidden"]  # what was seen stays seen
+    assert study.decisions("anna") == []
+    assert change(state="reject") == (False, False)
+    mark = client.post("/api/recordings/1/mark", json={"onset": 100, "apex": 104, "offset": 109}).json()
+    client.post(f"/api/movements/{mark['id']}", json={"emotion": "anger"})
+    client.post(f"/api/movements/{mark['id']}", json={"note": "no proposal, so nothing to be shown"})
+    assert [each.blind for each in study.decisions("anna")] == [False, True]
+    client_of(study, "agreed", blind=True).post(f"/api/movements/{id}", json={"state": "accept"})
+    assert not study.decisions("agreed")[0].blind  # adjudication sees everything
 
 
 def test_marks_of_others_are_seen_in_adjudication_only(desk_study, client_of):

@@ -5,14 +5,19 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epir.annotation.agreement import agreement
+from epir.annotation.export import export_study
+from epir.annotation.recordings import add_recordings
 from epir.annotation.records import StudyMovement, UnitCode
 from epir.annotation.schema import MIGRATIONS, StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
+from epir.annotation.vocabulary import distinct_names
 from epir.core.errors import ConfigError, MachineError, OutputError
 
 
@@ -142,7 +147,57 @@ def test_a_coder_who_is_not_named_is_refused(study):
         with pytest.raises(ConfigError, match=r"no coder in study.toml 'ana'\n  fix: did you mean 'anna'"):
             study.decide("ana", study.movements()[0].id, state="accept")
         study.decide("agreed", study.movements()[0].id, state="accept")
-        assert study.person(StudyMovement(0, 1, 1, 1, 2, 3)) == "eva"
+        assert study.person(study.recording(1), 1) == "eva"
+
+
+def test_a_line_about_no_recording_is_refused_with_the_paths_it_may_mean(study):
+    """Every command that uses the people of a study says so; ignored, one person would be several."""
+    study.decide("anna", study.movements()[0].id, state="accept")
+    toml = study.folder / "study.toml"
+    before = toml.read_text()
+    assert '# "../recordings/day1/anna.mp4" = "anna"' in before and "as shown on the page" not in before
+    toml.write_text(before + '"anna.mp4" = "p01"\n')
+    words = (
+        r"\[people\] in study.toml names 'anna.mp4', which is not a recording of this study"
+        r"\n  fix: write the path of the recording from the study: '../anna.mp4'$"
+    )
+    with Study.open(study.folder) as again:
+        for use in (lambda: add_recordings(again, []), lambda: agreement(again), lambda: export_study(again, "x.csv")):
+            with pytest.raises(ConfigError, match=words):
+                use()
+    toml.write_text(before + '"day1/ana.mp4" = "p01"\n')
+    with Study.open(study.folder) as again, pytest.raises(ConfigError, match=r"study: '\.\./anna\.mp4'"):
+        again.check_people()
+    toml.write_text(before + '"../anna.mp4" = "p01"\n')
+    with Study.open(study.folder) as again:
+        again.check_people()
+        assert [each.person for each in again.recordings()] == ["p01"]
+
+
+def test_files_of_one_name_are_people_of_their_own(tmp_path):
+    with Study.create(tmp_path / "study") as study:
+        paths = ("../a/sub01/EP01.mp4", "../a/sub02/EP01.mp4", "../a/sub02/EP02.mp4", "../EP03.mkv", "../EP03.mp4")
+        for number, path in enumerate(paths):
+            study.add_recording(path, f"{number:064d}", frames=1000, fps=100.0)
+        recordings = {each.path: each for each in study.recordings()}
+        names = [recordings[path].name for path in paths]
+        assert names == ["sub01-EP01", "sub02-EP01", "EP02", "EP03.mkv", "EP03.mp4"]
+        assert [recordings[path].person for path in paths] == names
+        assert study.person(recordings[paths[0]], 1) == "sub01-EP01-2"
+
+
+parts = st.sampled_from(["a", "b", "a-b", "a.x"])
+
+
+@given(st.sets(st.tuples(st.sampled_from(["", "../"]), st.lists(parts, min_size=1, max_size=3)).map(
+    lambda each: f"../{each[0]}{'/'.join(each[1])}"), max_size=8), st.booleans())  # fmt: skip
+def test_names_of_recordings_are_always_distinct(stems, converted):
+    paths = [f"{stem}{ending}" for stem in sorted(stems) for ending in (".mp4", ".mkv")[: 1 + converted]]
+    names = distinct_names(tuple(paths))
+    assert list(names) == paths and len(set(names.values())) == len(paths)
+    files = [PurePosixPath(path).stem for path in paths]
+    if len(set(files)) == len(files):
+        assert list(names.values()) == files
 
 
 def test_a_candidate_that_comes_again_keeps_its_decisions(study):

@@ -7,15 +7,16 @@
 A movement is settled once "agreed" has decided on it, whatever coders decide later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from epir.annotation.agreement import ACCEPT, KEYS, Coding, accepted, codings, groups, median_coding
 from epir.annotation.records import Decision, UnitCode
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
-from epir.spotting.timeline import OVERLAP
+from epir.spotting.timeline import OVERLAP, overlap
 
 APART = 0.1  # seconds between two apexes above which coders disagree about the time
 
@@ -91,15 +92,33 @@ def cases(study: Study, least: float = OVERLAP) -> list[Case]:
         if coding.decision.state != ACCEPT:
             others.setdefault(coding.decision.movement, []).append(coding)
     result = []
-    for group in (list(group.values()) for group in groups(by_coder, least)):
+    for group in (list(group.values()) for group in _same_movements(groups(by_coder, least))):
         rejecting = [other for coding in group for other in others.pop(coding.decision.movement, [])]
-        result.append(_case(active[group[0].recording], group, rejecting, settled))
-    result += [_case(active[group[0].recording], [], group, settled) for group in others.values()]
+        result.append(_case(active[group[0].recording], group, rejecting, settled, least))
+    result += [_case(active[group[0].recording], [], group, settled, least) for group in others.values()]
     return sorted(result, key=lambda case: (case.recording, case.apex, case.movement))
 
 
+def _same_movements(grouped: Iterable[dict[str, Coding]]) -> list[dict[str, Coding]]:
+    """Join the groups of different coders that hold one candidate, however differently they set its key frames."""
+    result: list[dict[str, Coding]] = []
+    for group in grouped:
+        ids = {coding.decision.movement for coding in group.values()}
+        for known in result:
+            if not known.keys() & group.keys() and ids & {coding.decision.movement for coding in known.values()}:
+                known.update(group)
+                break
+        else:
+            result.append(group)
+    return result
+
+
 def _case(
-    names: Sequence[str], accepting: Sequence[Coding], others: Sequence[Coding], settled: Mapping[int, Decision]
+    names: Sequence[str],
+    accepting: Sequence[Coding],
+    others: Sequence[Coding],
+    settled: Mapping[int, Decision],
+    least: float,
 ) -> Case:
     decisions: dict[str, Decision | None] = dict.fromkeys(names)
     decisions |= {coding.decision.coder: coding.decision for coding in (*others, *accepting)}
@@ -118,12 +137,14 @@ def _case(
         typical.decision.apex,
         typical.decision.offset,
         decisions,
-        () if is_alone else differing_fields(accepting, decisions),
+        () if is_alone else differing_fields(accepting, decisions, least),
         settled.get(decided),
     )
 
 
-def differing_fields(accepting: Sequence[Coding], decisions: dict[str, Decision | None]) -> tuple[str, ...]:
+def differing_fields(
+    accepting: Sequence[Coding], decisions: dict[str, Decision | None], least: float
+) -> tuple[str, ...]:
     """The questions on which coders differ; a coder who has not decided on a candidate does not differ."""
     by_hand = any(not coding.is_candidate for coding in accepting)
     states = {decision.state for decision in decisions.values() if decision is not None}
@@ -138,7 +159,8 @@ def differing_fields(accepting: Sequence[Coding], decisions: dict[str, Decision 
     if len(set(units)) > 1:
         differs.append("units")
     apexes = [decision.apex for decision in kept]
-    if apexes and max(apexes) - min(apexes) > APART * accepting[0].fps:
+    is_apart = bool(apexes) and max(apexes) - min(apexes) > APART * accepting[0].fps
+    if is_apart or any(overlap(one.span, other.span) < least for one, other in combinations(accepting, 2)):
         differs.append("time")
     return tuple(differs)
 

@@ -141,7 +141,7 @@ def codings(study: Study, coders: Iterable[str] | None = None) -> list[Coding]:
         if decision.coder in chosen:
             movement = movements[decision.movement]
             recording = recordings[movement.recording]
-            person = study.words.person(recording.path, movement.face)
+            person = study.person(recording, movement.face)
             is_candidate = movement.source == "spotter"
             coded.append(Coding(decision, recording.id, movement.face, person, recording.fps, is_candidate))
     return sorted(coded, key=lambda coding: (coding.recording, coding.face, coding.span, coding.decision.movement))
@@ -195,6 +195,7 @@ def agreement(study: Study, coders: Sequence[str] = (), least: float = OVERLAP) 
     """Compare coders (default: all but adjudication), in pairs and all together."""
     if not 0 < least <= 1:
         raise StudyError(f"--overlap cannot be {least:g}", fix="give a number from 0 to 1, such as 0.5")
+    study.check_people()
     everyone = study.coders()
     for coder in coders:
         if coder not in everyone:
@@ -216,7 +217,7 @@ def agreement(study: Study, coders: Sequence[str] = (), least: float = OVERLAP) 
         names,
         least,
         {name: {state: _count(by_coder[name], state) for state in STATES} for name in names},
-        tuple(compare_coders(by_coder[one], by_coder[other], least) for one, other in combinations(names, 2)),
+        tuple(compare_coders(by_coder, pair, least) for pair in combinations(names, 2)),
         alphas(by_coder, least),
     )
 
@@ -250,8 +251,11 @@ def alphas(by_coder: Mapping[str, Sequence[Coding]], least: float = OVERLAP) -> 
     }
 
 
-def compare_coders(ones: Sequence[Coding], others: Sequence[Coding], least: float = OVERLAP) -> PairAgreement:
-    """The agreement of two coders, from all decisions of each."""
+def compare_coders(
+    by_coder: Mapping[str, Sequence[Coding]], names: tuple[str, str], least: float = OVERLAP
+) -> PairAgreement:
+    """The agreement of the two coders `names`, from all decisions of each."""
+    ones, others = (by_coder[name] for name in names)
     shared = {coding.recording for coding in ones} & {coding.recording for coding in others}
     ones, others = ([coding for coding in side if coding.recording in shared] for side in (ones, others))
     first, second = accepted(ones), accepted(others)
@@ -270,8 +274,8 @@ def compare_coders(ones: Sequence[Coding], others: Sequence[Coding], least: floa
     frames = {key: [abs(getattr(a.decision, key) - getattr(b.decision, key)) for a, b in pairs] for key in KEYS}
     rates = [one.fps for one, _ in pairs]
     return PairAgreement(
-        first=ones[0].decision.coder if ones else "",
-        second=others[0].decision.coder if others else "",
+        first=names[0],
+        second=names[1],
         recordings=len(shared),
         people=len({coding.person for coding in (*ones, *others)}),
         accepted=counts,

@@ -11,9 +11,11 @@
 All but `decisions.csv` hold the decisions of one coder: adjudication ("agreed") if it exists, or else the only coder.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -36,7 +38,6 @@ from epir.datasets.annotations import (
     Tier,
     TierInterval,
     manifest_text,
-    name_clips,
     without_overlap,
     write_eaf,
     write_textgrid,
@@ -79,6 +80,7 @@ class StudyExport:
 def export_study(study: Study, target: str | Path, *, coder: str | None = None, force: bool = False) -> StudyExport:
     """Write the study to a file whose name selects the format (see the top of this module)."""
     path = resolved(target)
+    study.check_people()
     ending = path.suffix.casefold()
     if ending not in (".csv", ".eaf", ".textgrid"):
         raise StudyError(f"the name {target} selects no format", fix=f"name it {FILE_NAMES}")
@@ -149,8 +151,10 @@ def _write_manifest(study: Study, path: Path, coded: Sequence[Coding]) -> Writte
     micro = [coding for coding in coded if coding.decision.kind == "micro"]
     usable = [coding for coding in micro if coding.decision.emotion and coding.decision.apex > coding.decision.onset]
     shares = agreement_of(usable, codings(study))
+    numbers: dict[int, Iterator[int]] = defaultdict(partial(count, 1))  # of the clips of each recording
     rows = [
         {
+            "clip": f"{recordings[coding.recording].name}_{next(numbers[coding.recording]):02d}",
             "subject": coding.person,
             "emotion": coding.decision.emotion,
             "frames": str(study.path(recordings[coding.recording])),
@@ -171,7 +175,7 @@ def _write_manifest(study: Study, path: Path, coded: Sequence[Coding]) -> Writte
             f"{study.folder} has no micro-expression with an emotion yet",
             fix="accept candidates and name their emotions, or export decisions.csv",
         )
-    write_text(path, manifest_text(name_clips(rows), path.parent, EXTRA_COLUMNS))
+    write_text(path, manifest_text(rows, path.parent, EXTRA_COLUMNS))
     unnamed = sum(not coding.decision.emotion for coding in micro)
     left = [
         counted(number, one, several)
@@ -226,7 +230,7 @@ def _number(value: float) -> str:
 
 
 def _write_megc(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
-    names = {recording.id: PurePosixPath(recording.path).stem for recording in study.recordings()}
+    names = {recording.id: recording.name for recording in study.recordings()}
     rows = [
         (names[coding.recording], coding.decision.onset + 1, coding.decision.offset + 1, TYPES[_kind(coding)])
         for coding in coded
@@ -238,9 +242,9 @@ def _write_megc(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
 def _write_intervals(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
     videos = []
     for recording in study.recordings():
-        name = PurePosixPath(recording.path).stem
+        name = recording.name
         for face in sorted({coding.face for coding in coded if coding.recording == recording.id}) or [0]:
-            person = study.words.person(recording.path, face)
+            person = study.person(recording, face)
             intervals = in_order(
                 Interval(name, person, _kind(coding), *_frames(coding.decision), coding.decision.emotion)
                 for coding in coded
@@ -265,7 +269,7 @@ def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -
     for decision in study.decisions(coder):
         movement = movements[decision.movement]
         recording = recordings[movement.recording]
-        clock, person = clocks(recording.id, movement.face), study.words.person(recording.path, movement.face)
+        clock, person = clocks(recording.id, movement.face), study.person(recording, movement.face)
         persons.add(person)
         probability = f"{movement.probability:.4f}" if movement.source == "spotter" else ""
         rows.append((

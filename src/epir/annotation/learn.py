@@ -86,7 +86,8 @@ def ranking(study: Study) -> dict[int, float]:
 def learn_ranking(study: Study, least: int = LEAST) -> Learnt:
     """Learn a ranking from all decisions, test it on held-out people, and keep it if it beats the spotter's."""
     candidates, truth = decided_candidates(study)
-    persons = [study.person(candidate) for candidate in candidates]
+    recordings = {recording.id: recording for recording in study.recordings()}
+    persons = [study.person(recordings[candidate.recording], candidate.face) for candidate in candidates]
     _check_enough(study, truth, persons, least)
     names = sorted(set.intersection(*(set(candidate.measures) for candidate in candidates)))
     if not names:

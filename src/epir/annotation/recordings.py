@@ -61,7 +61,10 @@ def check_video(path: Path) -> None:
 
 
 def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress | None = None) -> list[Recording]:
-    """Add videos to a study; a known video keeps its decisions, even if it was moved."""
+    """Add videos to a study; a known video keeps its decisions, even if it was moved.
+
+    Raises if study.toml then names people in something that is not a recording of the study.
+    """
     progress, videos = progress or Silent(), list(videos)
     known = {study.path(recording): recording for recording in study.recordings()}
     progress.start("reading recordings", len(videos))
@@ -76,6 +79,7 @@ def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress |
             added.append(_place(study, file_digest(path), path, announced, rate))
         progress.advance(note=path.name)
     progress.finish()
+    study.check_people()
     return added
 
 

@@ -56,6 +56,7 @@ class Recording:
     frames: int
     fps: float
     seconds: float
+    name: str  # its file's, distinct within the study
     person: str  # of its first face; see `Study.person` for other faces
     state: str = "waiting"  # of spotting: waiting, spotting, done, failed
     spotted: int = 0  # frames so far

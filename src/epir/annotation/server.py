@@ -102,20 +102,32 @@ class Desk:
             return movements
         return [movement for movement in movements if movement.source == "spotter" or movement.by == self.coder]
 
+    def is_blind(self, movement: StudyMovement) -> bool:
+        """Whether this coder codes a movement unaware of its proposal, which the first complete decision reveals."""
+        if not self.blind or self.is_agreed:
+            return False
+        held = [action.decision for action in self.study.history(self.coder, movement.id) if action.decision]
+        return not movement.proposal or all(decision.blind and not is_complete(decision) for decision in held)
+
     def detail(self, movement: StudyMovement) -> dict[str, Any]:
-        """A movement with everything this coder may see; blind coding hides the proposal until the decision."""
+        """A movement with everything this coder may see."""
         decisions = self.study.decisions(recording=movement.recording, drafts=True)
         by_coder = {decision.coder: decision for decision in decisions if decision.movement == movement.id}
         mine = by_coder.get(self.coder)
-        is_hidden = self.blind and not self.is_agreed and (mine is None or mine.state not in STATES)
+        is_hidden = self.is_blind(movement)
         return {
             **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
             "decision": None if mine is None else asdict(mine),
             "proposal": None if is_hidden else dict(movement.proposal),
             "hidden": is_hidden and bool(movement.proposal),
             "others": [asdict(other) for other in by_coder.values() if self.is_agreed and other is not mine],
-            "person": self.study.person(movement),
+            "person": self.study.person(self.study.recording(movement.recording), movement.face),
         }
+
+
+def is_complete(decision: Decision) -> bool:
+    """Whether the proposal may be shown: a movement is accepted with its emotion, rejected or unsure."""
+    return decision.state in STATES and (decision.state != "accept" or bool(decision.emotion))
 
 
 def serve_desk(
@@ -269,14 +281,16 @@ def add_decisions(app: FastAPI, desk: Desk) -> None:
     @app.post("/api/movements/{id}")
     def decide(id: int, change: DecisionChange, after: int | None = None) -> dict[str, Any]:
         fields = (first_fields(study, id) if desk.is_agreed else {}) | change.fields()
-        study.decide(desk.coder, id, after=after, blind=desk.blind, **fields)
-        return desk.detail(study.movement(id))
+        movement = study.movement(id)
+        study.decide(desk.coder, id, after=after, blind=desk.is_blind(movement), **fields)
+        return desk.detail(movement)
 
     @app.post("/api/recordings/{id}/mark")
     def mark(id: int, change: DecisionChange, face: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
         fields = change.fields()
         frames = [fields.pop(name, 0) for name in ("onset", "apex", "offset")]
-        marked = study.mark(desk.coder, id, *frames, face=face, blind=desk.blind, **fields)
+        blind = desk.blind and not desk.is_agreed
+        marked = study.mark(desk.coder, id, *frames, face=face, blind=blind, **fields)
         return desk.detail(marked)
 
     @app.post("/api/{step}")

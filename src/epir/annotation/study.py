@@ -33,7 +33,7 @@ from epir.annotation.records import (
     UnitCode,
 )
 from epir.annotation.schema import FILE, StudyError, connect, translated
-from epir.annotation.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
+from epir.annotation.vocabulary import Vocabulary, distinct_names, read_vocabulary, write_vocabulary
 from epir.core.config import check_known
 from epir.core.output import STUDY, claimed, mark, resolved
 
@@ -81,18 +81,27 @@ class Study:
 
     def recordings(self) -> list[Recording]:
         """All recordings, sorted by path."""
-        return [self._recording(row) for row in self._rows("SELECT * FROM recording ORDER BY path")]
+        rows = [dict(row) for row in self._rows("SELECT * FROM recording ORDER BY path")]
+        names = distinct_names(tuple(row["path"] for row in rows))
+        return [
+            Recording(**row, name=names[row["path"]], person=self.words.person(row["path"], names[row["path"]]))
+            for row in rows
+        ]
 
     def recording(self, id: int) -> Recording:
         """One recording."""
-        rows = self._rows("SELECT * FROM recording WHERE id = ?", id)
-        if not rows:
-            raise StudyError(f"there is no recording {id}", fix="reload the page")
-        return self._recording(rows[0])
+        for recording in self.recordings():
+            if recording.id == id:
+                return recording
+        raise StudyError(f"there is no recording {id}", fix="reload the page")
 
-    def person(self, movement: StudyMovement) -> str:
-        """The name of the person who moves."""
-        return self.words.person(self.recording(movement.recording).path, movement.face)
+    def person(self, recording: Recording, face: int = 0) -> str:
+        """The name of the person behind a face of a recording."""
+        return self.words.person(recording.path, recording.name, face)
+
+    def check_people(self) -> None:
+        """Raise if study.toml names people in something that is not a recording of this study."""
+        self.words.check_people([recording.path for recording in self.recordings()])
 
     def path(self, recording: Recording) -> Path:
         """The path of the video."""
@@ -361,9 +370,6 @@ class Study:
             self._execute(query, name, json.dumps(value))
 
     # --------------------------------------------------------------------------------------------------------- SQL
-
-    def _recording(self, row: Any) -> Recording:
-        return Recording(**dict(row), person=self.words.person(row["path"]))
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._lock, translated(self.folder / FILE):

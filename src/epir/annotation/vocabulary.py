@@ -1,7 +1,11 @@
 """study.toml: the emotions and coders of a study, and who is in which recording."""
 
 import re
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,11 +28,11 @@ coders = []
 # Which faces to track: "largest", or "all" if several people are to be coded.
 faces = "{faces}"
 
-# Who is in a recording, by its path as shown on the page. A recording without a line here shows another person, named
+# Who is in a recording, by its path from this folder. A recording without a line here shows another person, named
 # after the file. For several faces give a list, in the order of their numbers. The same name means the same person.
 [people]
-# "day1/anna.mp4" = "anna"
-# "day2/talk.mp4" = ["anna", "ben"]
+# "../recordings/day1/anna.mp4" = "anna"
+# "../recordings/day2/talk.mp4" = ["anna", "ben"]
 """
 
 
@@ -41,18 +45,30 @@ class Vocabulary:
     faces: str = "largest"
     people: dict[str, Any] = field(default_factory=dict)
 
-    def person(self, path: str, face: int = 0) -> str:
-        """The name of the person behind a face of a recording.
+    def person(self, path: str, name: str, face: int = 0) -> str:
+        """The person behind a face of the recording `path`; without a line in [people], called by its `name`.
 
-        >>> Vocabulary(people={"a.mp4": ["anna", "ben"]}).person("a.mp4", 1), Vocabulary().person("x/b.mp4", 1)
+        >>> words = Vocabulary(people={"a.mp4": ["anna", "ben"]})
+        >>> words.person("a.mp4", "a", 1), words.person("x/b.mp4", "b", 1)
         ('ben', 'b-2')
         """
         known = self.people.get(path, [])
         names = [known] if isinstance(known, str) else known
         if face < len(names):
             return str(names[face])
-        first = names[0] if isinstance(known, str) else PurePosixPath(path).stem
+        first = names[0] if isinstance(known, str) else name
         return str(first) if face == 0 else f"{first}-{face + 1}"
+
+    def check_people(self, paths: Collection[str]) -> None:
+        """Raise if a line of [people] is about none of these recordings: it would be ignored."""
+        for key in self.people:
+            if paths and key not in paths:
+                same = [path for path in paths if PurePosixPath(path).name == PurePosixPath(key).name]
+                near = get_close_matches(key, same or paths, n=3, cutoff=0.0)
+                raise ConfigError(
+                    f"[people] in {FILE} names {key!r}, which is not a recording of this study",
+                    fix=f"write the path of the recording from the study: {' or '.join(map(repr, near))}",
+                )
 
     def check_coder(self, coder: str) -> None:
         """Raise if a name is malformed or not among the coders of this study."""
@@ -60,6 +76,31 @@ class Vocabulary:
             raise ConfigError(f"{coder!r} cannot be a coder", fix="use letters and digits, such as --coder anna")
         if self.coders and coder not in (*self.coders, AGREED):
             check_known(coder, [*self.coders, AGREED], what="coder in study.toml")
+
+
+@lru_cache
+def distinct_names(paths: tuple[str, ...]) -> Mapping[str, str]:
+    """The names of recordings by path: the file's, after as many of its folders as make it distinct.
+
+    >>> distinct_names(("../sub01/EP01.mp4", "../sub02/EP01.mp4", "../sub02/EP02.mp4"))
+    {'../sub01/EP01.mp4': 'sub01-EP01', '../sub02/EP01.mp4': 'sub02-EP01', '../sub02/EP02.mp4': 'EP02'}
+    """
+    places = {path: PurePosixPath(path) for path in paths}
+    endings = Counter(place.with_suffix("") for place in places.values())  # above 1: a.mp4 and a.mkv
+    parts = {
+        path: [*place.parent.parts, place.name if endings[place.with_suffix("")] > 1 else place.stem]
+        for path, place in places.items()
+    }
+    parts = {path: [part for part in each if part not in ("..", "/")] for path, each in parts.items()}
+    counts = dict.fromkeys(paths, 1)  # parts in the name
+    while True:
+        names = {path: "-".join(parts[path][-counts[path] :]) for path in paths}
+        used = Counter(names.values())
+        longer = [path for path in paths if used[names[path]] > 1 and counts[path] < len(parts[path])]
+        if not longer:
+            return {path: name if used[name] == 1 else path for path, name in names.items()}
+        for path in longer:
+            counts[path] += 1
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:

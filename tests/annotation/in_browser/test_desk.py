@@ -156,6 +156,101 @@ def test_key_frames_are_dragged_and_stay_in_order(desk_study, desk, open_desk):
     assert (decision.onset, decision.apex) == (24, 24) and decision.offset >= 24
 
 
+def test_a_cleared_key_frame_comes_back(desk_study, desk, open_desk):
+    study = desk_study()
+    page = open_desk(desk(study).address)
+    page.fill("#key-apex", "")
+    page.keyboard.press("Tab")
+    page.wait_for_function("() => document.querySelector('#key-apex').value === '16'")
+    page.keyboard.press("a")
+    saved(page)
+    (decision,) = held(study).values()
+    assert (decision.onset, decision.apex, decision.offset) == (10, 16, 22)
+
+
+def test_a_click_on_a_row_opens_it_while_a_field_is_saved(desk_study, desk, open_desk):
+    """Saving the units draws the list anew between the press and the release of the button."""
+    study = desk_study()
+    page = open_desk(desk(study).address)
+    title, rows = page.locator("#decision-title"), page.locator("#rows .row")
+    second, third = (f"Movement at {rows.nth(place).locator('strong').inner_text()}" for place in (1, 2))
+    page.keyboard.press("g")
+    page.keyboard.type("4+L12B")
+    rows.nth(1).hover()
+    page.mouse.down()
+    page.mouse.up()
+    title.filter(has_text=second).wait_for()
+    assert page.evaluate("document.activeElement.id") == "rows"
+    page.keyboard.press("r")
+    saved(page)
+    assert {each.state for each in held(study).values()} == {"reject"}
+    rows.nth(2).dispatch_event("click")  # of a screen reader
+    title.filter(has_text=third).wait_for()
+    with Study.open(study.folder) as other:
+        first, _ = sorted(other.decisions("anna", drafts=True), key=lambda each: each.state)
+    assert (first.state, [str(unit) for unit in first.units]) == ("draft", ["4", "L12B"])
+
+
+def hold_saving(page):
+    """Let changes wait in the page; returns a function that lets the first one go, once there is one."""
+    page.evaluate(
+        "() => { const send = window.fetch; window.held = [];"
+        " window.fetch = async (path, options) => {"
+        " if (options?.method === 'POST') await new Promise((go) => window.held.push(go));"
+        " return send(path, options); }; }"
+    )
+
+    def release():
+        page.wait_for_function("() => window.held.length")
+        page.evaluate("() => window.held.shift()()")
+
+    return release
+
+
+def test_changes_made_while_others_are_saved_are_kept(desk_study, desk, open_desk):
+    study = desk_study()
+    page = open_desk(desk(study).address)
+    release = hold_saving(page)
+    for number in (1, 4):
+        page.locator(f'[data-unit="{number}"]').click()
+    release()
+    page.wait_for_function("() => window.held.length")  # the first is saved, the second is under way
+    assert pressed(page, '[data-unit="4"]')
+    page.locator('[data-unit="12"]').click()
+    page.locator(".handle.offset").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        release()
+    for _ in range(2):
+        release()
+    saved(page)
+    with Study.open(study.folder) as other:
+        (draft,) = other.decisions("anna", drafts=True)
+    assert ([str(unit) for unit in draft.units], draft.offset) == (["1", "4", "12"], 25)
+
+
+def test_a_refused_change_is_taken_back_and_a_later_one_kept(desk_study, desk, open_desk):
+    study = desk_study()
+    page = open_desk(desk(study).address)
+    release = hold_saving(page)
+    page.keyboard.press("a")
+    page.keyboard.press("2")
+    page.wait_for_function("() => window.held.length")
+    with Study.open(study.folder) as other:
+        id = next(each.id for each in other.movements() if each.onset == 10)
+        other.decide("anna", id, state="reject")  # in another window
+    release()
+    page.locator("#alarm", has_text="in another window").wait_for()
+    page.wait_for_function("() => window.held.length")
+    assert pressed(page, "#set-reject") and not pressed(page, "#set-accept")
+    assert pressed(page, "[data-emotion=surprise]")
+    release()
+    saved(page)
+    assert pressed(page, "#set-reject") and pressed(page, "[data-emotion=surprise]")
+    (decision,) = held(study).values()
+    assert (decision.state, decision.emotion) == ("reject", "surprise")
+
+
 def test_a_movement_is_marked_where_nothing_was_proposed(desk_study, desk, open_desk):
     study = desk_study()
     page = open_desk(desk(study).address)
@@ -215,7 +310,10 @@ def test_two_windows_do_not_overwrite_each_other(desk_study, desk, open_desk):
 def test_a_blind_page_has_no_proposal_before_the_decision(desk_study, desk, open_desk):
     page = open_desk(desk(desk_study(), "anna", "--blind").address)
     assert "secret" not in page.content() and "after you decide" in page.locator("#proposal").inner_text()
-    page.keyboard.press("r")
+    page.keyboard.press("a")
+    saved(page)
+    assert "secret" not in page.content() and "name the emotion" in page.locator("#proposal").inner_text()
+    page.keyboard.press("1")
     page.locator("#proposal", has_text="secret 0").wait_for()
     assert "The model’s proposal" in page.locator("#proposal").inner_text()
 
@@ -264,4 +362,5 @@ def test_it_fits_1280_px_and_is_accessible(desk_study, desk, open_desk, scheme):
     for words in ("Accept", "Switch between onset and apex", "Magnify more, less", "Mark a movement"):
         assert words in card
     assert page.locator("#rows").get_by_role("option", selected=True).count() == 1
+    assert page.locator("#recording").get_attribute("title") == "../recordings/anna.mp4"  # as study.toml names it
     assert re.search(r"frame 16", page.get_by_role("img", name=re.compile("The face")).get_attribute("aria-label"))

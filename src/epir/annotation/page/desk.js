@@ -40,6 +40,7 @@ on("recording", () => {
   const { faces } = model.recording;
   byId("face-choice").hidden = faces.length < 2;
   byId("face").replaceChildren(...faces.map((face) => element("option", { value: face, selected: face === model.face }, String(face + 1))));
+  byId("recording").title = model.recording.path; // as study.toml names it
   if (scope() && scope() !== model.recording.id) byId("recording").value = model.recording.id;
 });
 
@@ -49,7 +50,7 @@ function review() {
 
 function fillRecordings() {
   const words = { waiting: "waiting", spotting: "being spotted", failed: "failed" };
-  const option = ({ id, path, state }) => element("option", { value: id }, `${path.split("/").at(-1)}${words[state] ? ` (${words[state]})` : ""}`);
+  const option = ({ id, name, path, state }) => element("option", { value: id, title: path }, `${name}${words[state] ? ` (${words[state]})` : ""}`);
   const select = byId("recording");
   const { value } = select;
   select.replaceChildren(...model.study.recordings.map(option), model.study.recordings.length > 1 ? element("option", { value: "" }, "all recordings") : "");

@@ -86,11 +86,18 @@ function drawRow(row, place) {
   const recording = choice("recording") ? "" : `${model.study.recordings.find(({ id }) => id === row.recording)?.person} · `;
   const time = row.recording === model.recording?.id ? clockOf(row.frames[1]) : `frame ${row.frames[1]}`;
   const differs = model.cases.has(row.id) ? `differ: ${model.cases.get(row.id).differs.join(", ")}` : "";
+  const open = (event) => {
+    event.preventDefault();
+    box().focus(); // a field that is left saves its value
+    openMovement(row.id).catch((problem) => emit("problem", problem));
+  };
   const node = element(
     "div",
     {
       id: `row-${row.id}`, role: "option", class: `row ${row.state || "open"}${row.rule ? " ruled" : ""}`, "aria-posinset": place + 1, "aria-setsize": visible.length,
-      "aria-selected": String(row.id === model.detail?.id), click: () => openMovement(row.id).catch((problem) => emit("problem", problem)),
+      "aria-selected": String(row.id === model.detail?.id),
+      mousedown: (event) => event.button === 0 && open(event), // saving draws the list anew, and then no click would come
+      click: (event) => event.detail === 0 && open(event), // without a mouse, by a screen reader
     },
     element("span", { class: "sign", "aria-hidden": "true" }, MARKS[row.state]),
     element("span", { class: "visually-hidden" }, `${WORDS[row.state]}, `),

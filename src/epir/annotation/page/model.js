@@ -120,14 +120,20 @@ function fillRow(detail) {
   row.frames = Object.values(keyFrames(detail));
 }
 
-function take(detail) {
-  const held = detail.decision;
+const changes = new Set(); // not on the disk yet, in order: { id, fields }
+
+/** A movement with its decision changed. */
+const changed = (detail, fields) => ({ ...detail, decision: { ...(detail.decision ?? { ...detail, ...EMPTY, action: 0 }), ...fields } });
+
+/** Show what the server holds, with the changes that it does not have yet. */
+function take(held) {
+  const detail = [...changes].filter(({ id }) => id === held.id).reduce((now, { fields }) => changed(now, fields), held);
   fillRow(detail);
   if (model.detail?.id === detail.id) {
     model.detail = detail;
     emit("detail", { moved: false });
   }
-  if (held) model.latest = Math.max(model.latest, held.action);
+  model.latest = Math.max(model.latest, held.decision?.action ?? 0);
   emit("saved", detail);
 }
 
@@ -161,16 +167,19 @@ async function insistently(work) {
 /** Change the decision on the current movement. */
 export function decide(fields) {
   const { id } = model.detail;
-  const now = { ...(model.detail.decision ?? { ...model.detail, ...EMPTY, action: 0 }), ...fields };
-  model.detail = { ...model.detail, decision: now };
+  const change = { id, fields };
+  changes.add(change);
+  model.detail = changed(model.detail, fields);
   fillRow(model.detail);
   const done = enqueue(async () => {
     try {
       const detail = await send(`/api/movements/${id}?after=${seen(id)}`, fields);
+      changes.delete(change);
       actions.set(id, detail.decision.action);
       take(detail);
     } catch (problem) {
       if (problem.status === 0 || problem.status === 507) throw problem;
+      changes.delete(change);
       const detail = await fetchJson(`/api/movements/${id}`);
       actions.set(id, detail.decision?.action ?? 0);
       take(detail);

@@ -61,7 +61,7 @@ function build() {
   const { detail } = model;
   drawnFor = detail.id;
   const press = (id, name, letter, click) => element("button", { type: "button", class: `button ${id}`, id: `set-${id}`, "aria-pressed": "false", "aria-keyshortcuts": letter, click }, name, key(letter));
-  const number = (name) => element("input", { type: "number", id: `key-${name}`, min: 0, max: lastFrame(), "aria-label": `${name} (frame)`, change: (event) => setKey(name, Number(event.target.value)) });
+  const number = (name) => element("input", { type: "number", id: `key-${name}`, min: 0, max: lastFrame(), "aria-label": `${name} (frame)`, change: ({ target }) => (target.value ? setKey(name, Number(target.value)) : (target.value = keyFrames()[name])) });
   const keyRow = (name) =>
     element(
       "div",
@@ -145,7 +145,7 @@ function fill() {
 function fillProposal({ proposal, hidden, source }) {
   const box = byId("proposal");
   box.className = "proposal";
-  if (hidden) return box.replaceChildren(element("p", { class: "note" }, "Blind: the model’s proposal is shown after you decide."));
+  if (hidden) return box.replaceChildren(element("p", { class: "note" }, "Blind: the model’s proposal is shown after you decide and, if you accept, name the emotion."));
   if (!proposal?.class) return box.replaceChildren(source === "hand" ? "" : element("p", { class: "note" }, "The model has no proposal."));
   const scores = Object.entries(proposal.scores).map(([name, value]) => `${name} ${score(value)}`).join(", ");
   const units = proposal.units.map((unit) => `${unit.number}${unit.side === "both" ? "" : ` ${unit.side}`} (${score(unit.probability)})`).join(", ");
