@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -11,6 +12,7 @@ from epir.core.errors import EpirError
 from epir.core.seeds import generator
 from epir.datasets.annotations import Tier, TierInterval, write_eaf, write_textgrid
 from epir.faces.align import Crop
+from epir.frames.reader import open_frames
 from epir.maps.mapset import load_maps
 from epir.maps.prepare import prepare
 from epir.recognition.answer import ActionUnit, Answer, Person
@@ -99,6 +101,63 @@ def test_videos_count_as_people_only_without_subjects(run, video, tmp_path, subj
     printed = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
     assert "2 clips of 2 people" in printed
     assert ("each video counts as another person" in printed) == (subjects == ("", ""))
+
+
+UNEVEN = [20 * n for n in range(30)] + [600 + 25 * n for n in range(60)]  # 1/600 s: 30 frames a second, then 24
+
+
+def annotated(path, seconds):
+    """A Praat file beside a video, with a movement of 0.1 s at each of these times."""
+    tier = Tier("micro-expression", tuple(TierInterval(start, start + 0.1, "fear") for start in seconds))
+    return write_textgrid(path.with_suffix(".TextGrid"), [tier], seconds[-1] + 0.1)
+
+
+def imported_onsets(run, file, *words):
+    manifest = file.with_suffix(".csv")
+    result = run(file, "--out", manifest, "--force", *words)
+    assert result.exit_code == 0, result.output
+    return [int(row.split(",")[4]) for row in manifest.read_text().splitlines()[1:]], result.stdout
+
+
+@pytest.mark.parametrize("kind", ["uneven.mp4", "uneven.mkv", "cut.ts", "cut.mpg"])
+def test_times_become_the_frames_that_have_them(run, tmp_path, numbered, kind):
+    path = tmp_path / kind
+    if kind.startswith("uneven"):
+        numbered.write(path, times=UNEVEN, count=90)
+    else:  # it begins between two key frames: the decoder gives no frame before the second
+        codec = ("libx264", None) if kind.endswith("ts") else ("mpeg2video", {"bf": "2"})
+        content = numbered.write(path, *codec, count=200).read_bytes()
+        path.write_bytes(content[len(content) // 3 :])
+    with open_frames(path) as frames:
+        seconds = [frame.seconds for frame in frames]
+    onsets, printed = imported_onsets(run, annotated(path, [seconds[n] for n in (20, 40, 70)]))
+    assert onsets == [20, 40, 70]
+    assert "past the end" not in printed
+
+
+def test_a_rate_that_is_given_counts_frames_and_the_end_is_told(run, tmp_path, numbered):
+    path = numbered.write(tmp_path / "uneven.mp4", times=UNEVEN, count=90)
+    assert imported_onsets(run, annotated(path, [1.0, 3.0]), "--fps", 24)[0] == [24, 72]
+    file = annotated(path, [1.0, 5.0])  # the last frame is shown from 3.458 to 3.5 s
+    onsets, printed = imported_onsets(run, file)
+    assert onsets[0] == 30 and onsets[1] > 89
+    words = f"{file}: the onset {onsets[1]} is past the end of {path}, whose last frame is 89 (and 1 more)"
+    assert f"note: {words}; correct it, or name the right video with --video\n" in printed
+    values = json.loads(run(file, "--out", tmp_path / "m.csv", "--json").stdout)
+    assert values["past_the_end"] == {str(file): words.removeprefix(f"{file}: ")}
+
+
+def test_two_interviews_are_two_people_with_a_note(run, video, tmp_path):
+    files = []
+    for name in ("anna", "ben"):
+        (tmp_path / name).mkdir()
+        files.append(annotated(Path(shutil.copy(video, tmp_path / name / "interview.mp4")), [0.2]))
+    printed = run(*files, "--out", tmp_path / "manifest.csv").stdout
+    assert "2 clips of 2 people" in printed and "each video counts as another person" in printed
+    rows = (tmp_path / "manifest.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[:2] for row in rows] == [
+        ["anna-interview_01", "anna-interview"], ["ben-interview_01", "ben-interview"],
+    ]  # fmt: skip
 
 
 def test_pictures_need_a_rate(run, tmp_path):

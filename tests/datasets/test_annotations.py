@@ -13,6 +13,7 @@ from epir.datasets.annotations import (
     import_rows,
     manifest_text,
     read_tiers,
+    video_names,
     without_overlap,
     write_eaf,
     write_textgrid,
@@ -107,6 +108,14 @@ def video(tmp_path):
     return place
 
 
+def test_time_stamps_find_the_nearest_frame():
+    clock = Clock(30.0, last=4, stamps=(0.0, 0.033, 0.067, 0.108, 0.15))
+    assert [clock.frame(stamp) for stamp in clock.stamps] == [0, 1, 2, 3, 4]
+    assert [clock.frame(seconds) for seconds in (-0.1, 0.05, 0.051, 0.0875, 0.13)] == [0, 1, 2, 2, 4]
+    assert [clock.frame(seconds) for seconds in (0.15, 0.192, 0.2, 1.15)] == [4, 4, 6, 34]  # it is shown for 42 ms
+    assert Clock(30.0, last=0, stamps=(0.0,)).frame(0.033) == 0
+
+
 def tiers(person=""):
     return [
         Tier(f"micro-expression{person}", (TierInterval(0.13, 0.52, "positive"), TierInterval(2, 2.3, "surprise"))),
@@ -167,6 +176,56 @@ def test_several_people_of_one_video(tmp_path, video):
     rows = import_rows([path], clock).rows
     assert [row["subject"] for row in rows] == ["s01-0", "s01-0", "s01-1", "s01-1"]
     assert len({row["clip"] for row in rows}) == 4
+
+
+def test_numbers_past_the_end_are_told(tmp_path, video):
+    files = [
+        write_eaf(tmp_path / "s01.eaf", tiers(), video),
+        write_eaf(tmp_path / "short.eaf", [Tier("micro-expression", (TierInterval(0.1, 0.2, "joy"),))], video),
+    ]
+    imported = import_rows(files, lambda path: Clock(100.0, last=51))
+    words = f"the offset 52 is past the end of {video}, whose last frame is 51 (and 2 more)"
+    assert imported.past_the_end == {str(files[0]): words}
+    assert [row["offset"] for row in imported.rows] == ["52", "230", "20"]
+
+
+def place(tmp_path, *names, folders=False):
+    for name in names:
+        path = tmp_path / name
+        (path if folders else path.parent).mkdir(parents=True, exist_ok=True)
+        if not folders:
+            path.touch()
+    return [str(tmp_path / name) for name in names]
+
+
+def test_videos_of_one_name_are_named_after_their_folders(tmp_path):
+    paths = place(tmp_path, "anna/1/interview.mp4", "anna/2/interview.mp4", "ben/2/interview.mov", "ben/2/other.mp4")
+    assert list(video_names(paths).values()) == ["1-interview", "anna-2-interview", "ben-2-interview", "other"]
+    paths = place(tmp_path, "a.mp4", "a.mkv")
+    assert list(video_names([*paths, f"{tmp_path}/x/../a.mp4"]).values()) == ["a.mp4", "a.mkv"]
+
+
+def test_a_folder_keeps_its_dots(tmp_path):
+    folders = place(tmp_path, "spNO.1_a_355", "spNO.2_b_10", folders=True)
+    assert list(video_names(folders).values()) == ["spNO.1_a_355", "spNO.2_b_10"]
+
+
+def test_two_interviews_are_two_people(tmp_path):
+    place(tmp_path, "anna/interview.mp4", "ben/interview.mp4")
+    files = [write_textgrid(tmp_path / name / "interview.TextGrid", tiers(), 3.0) for name in ("anna", "ben")]
+    imported = import_rows(files, clock)
+    assert [(row["subject"], row["clip"]) for row in imported.rows] == [
+        ("anna-interview", "anna-interview_01"), ("anna-interview", "anna-interview_02"),
+        ("ben-interview", "ben-interview_01"), ("ben-interview", "ben-interview_02"),
+    ]  # fmt: skip
+    assert imported.unnamed == 2
+    imported = import_rows(files, clock, subject="carl")
+    assert ({row["subject"] for row in imported.rows}, imported.unnamed) == ({"carl"}, 0)
+    (tmp_path / "events.csv").write_text(
+        "file,subject,emotion,onset\nanna/interview.mp4,,joy,1\nben/interview.mp4,ben,joy,1\n"
+    )
+    imported = import_rows([tmp_path / "events.csv"], clock)
+    assert ([row["subject"] for row in imported.rows], imported.unnamed) == (["anna-interview", "ben"], 1)
 
 
 def test_a_csv_of_events(tmp_path, video):

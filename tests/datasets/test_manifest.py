@@ -193,6 +193,32 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
     assert [cde.label(one) for one in corpus.clips] == ["positive", "negative", "surprise"]
 
 
+def test_a_label_map_hides_no_defect_of_the_other_rows(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    rows = ("c1,anna,joy,one", "c2,,joy,one", ",ben,bored,one", "c4,ben,bored,gone", "c4,ben,joy,one")
+    manifest(tmp_path / "m.csv", *rows, header="clip,subject,emotion,frames")
+    (tmp_path / "map.txt").write_text("joy,positive\nbored,\n")
+    corpus = load_corpus("manifest", tmp_path / "m.csv", labels=tmp_path / "map.txt")
+    assert [clip.clip for clip in corpus.clips] == ["c1"]
+    assert [(one.clip, one.problem) for one in corpus.faults] == [
+        ("row 3", "the subject is empty"),
+        ("row 4", "the clip is empty"),
+        ("manifest/ben/c4", "it is listed twice, in rows 5 and 6: give each clip its own name"),
+    ]
+    with pytest.raises(DatasetError, match=r"row 3: the subject is empty \(and 2 more\)"):
+        check_corpus(corpus)
+
+
+def test_a_label_map_needs_an_emotion_in_every_row(tmp_path, release):
+    write_manifest(tmp_path, release, "joy", "")
+    (tmp_path / "map.txt").write_text("joy,positive\n")
+    words = r"manifest/anna/c1 has no emotion\n  fix: fill in its emotion in manifest.csv, or remove its row"
+    with pytest.raises(DatasetError, match=words):
+        load_corpus("manifest", tmp_path, labels=tmp_path / "map.txt")
+    write_manifest(tmp_path, release, "joy", "Joy")
+    assert len(load_corpus("manifest", tmp_path, labels=tmp_path / "map.txt")) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -39,6 +39,16 @@ def test_parts_are_kept_apart(tmp_path, release):
         assert clip.frames.parts[-5] == part.upper()
 
 
+@pytest.mark.parametrize(("here", "root"), [("VIS", "."), ("VIS/s11", ".."), (".", "VIS/s11/..")])
+def test_a_folder_given_as_a_dot_has_its_name(tmp_path, release, monkeypatch, here, root):
+    clip_folder(release, tmp_path / "VIS/s11/micro/positive/s11_po_01")
+    monkeypatch.chdir(tmp_path / here)
+    with pytest.raises(DatasetError, match=r"no clips of the part hs .*\n  fix: found there: vis \(frames\)"):
+        load_corpus("smic", root)
+    corpus = load_corpus("smic", root, part="vis")
+    assert (len(corpus), corpus.notes) == (1, ("frames from VIS",))
+
+
 def test_cropped_and_raw_beside_each_other(tmp_path, release):
     for tree in ("SMIC_all_cropped", "SMIC_all_raw"):
         clip_folder(release, tmp_path / tree / "HS" / "s1" / "micro" / "negative" / "s1_ne_01")

@@ -34,6 +34,8 @@ def import_annotations(
 
     Example: epir import-annotations s01.TextGrid --video s01.mp4 --subject s01 --tier emotion --out manifest.csv
     """
+    from functools import cache
+
     from epir.cli.console import show
     from epir.core.errors import FrameError
     from epir.core.files import write_text
@@ -41,11 +43,16 @@ def import_annotations(
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
+    @cache
     def clock_of(path: Path) -> Clock:
         with open_frames(path, fps) as frames:
             if frames.fps is None:
                 raise FrameError(f"{path} does not give its frame rate", fix="give --fps")
-            return Clock(frames.fps, frames.numbers[0] if path.is_dir() else 0)
+            if path.is_dir():
+                return Clock(frames.fps, frames.numbers[0], frames.numbers[-1])
+            rate = frames.fps
+        stamps = _time_stamps(path)
+        return Clock(rate, last=len(stamps) - 1, stamps=stamps if fps is None else ())
 
     names = TierNames(tier, apex_tier, units_tier)
     with claimed_file(out, force=force, inputs=files):
@@ -55,11 +62,39 @@ def import_annotations(
     subjects = {row["subject"] for row in rows}
     lines = [f"{out}: {counted(len(rows), 'clip')} of {people(len(subjects))}"]
     lines += [f"note: {path}: {words}" for path, words in without.items()]
-    if subject is None and len({row["subject"] for row in rows if row["subject"] == Path(row["frames"]).stem}) > 1:
+    lines += [
+        f"note: {path}: {words}; correct it, or name the right video with --video"
+        for path, words in imported.past_the_end.items()
+    ]
+    if imported.unnamed > 1:
         lines.append("note: each video counts as another person; correct the column subject if that is wrong")
     lines.append(f"next: epir prepare manifest {out} --out maps")
     value = {"manifest": str(out), "clips": len(rows), "people": len(subjects), "without_movements": without}
-    show(value, lines, as_json=as_json)
+    show({**value, "past_the_end": imported.past_the_end}, lines, as_json=as_json)
+
+
+def _time_stamps(video: Path) -> tuple[float, ...]:
+    """The time of every frame in seconds, as `epir predict` counts them."""
+    from math import inf
+
+    from av import FFmpegError
+
+    from epir.datasets.annotations import SHORTEST
+    from epir.frames.seeking import SeekableVideo
+    from epir.frames.video import VideoFrames
+
+    try:
+        listed = SeekableVideo(video).seconds()
+    except FFmpegError:  # the file is shorter than its index
+        listed = None
+    if listed is not None:
+        with VideoFrames(video) as frames:
+            if next(iter(frames)).seconds < SHORTEST:  # otherwise sound comes first, or the first pictures are lost
+                return tuple(listed.tolist())
+    times: list[float] = []
+    with VideoFrames(video, check=lambda number, seconds, width, height: times.append(seconds)) as frames:
+        list(frames.during(inf, inf))  # decodes every frame, and converts none to RGB
+    return tuple(times)
 
 
 def import_maps(

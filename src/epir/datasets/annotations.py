@@ -1,16 +1,19 @@
 """Convert a lab's annotations (ELAN, Praat, CSV) to a manifest, which can be loaded as a corpus.
 
 Tiers are read by name. The defaults are the tiers that `epir predict --out` writes: `micro-expression` holds the
-emotion from onset to offset, `apex` marks the apex, `action units` the units. The frame rate of the video converts
-times to frame numbers.
+emotion from onset to offset, `apex` marks the apex, `action units` the units. The time stamps of the video, or else a
+frame rate, convert times to frame numbers.
 """
 
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -197,14 +200,24 @@ def _praatio() -> Any:
 
 @dataclass(frozen=True)
 class Clock:
-    """Converts seconds to frame numbers: frames per second, and the number of the first frame."""
+    """Converts seconds to frame numbers: by the time stamps of all frames if it has them, or else by the frame rate."""
 
     fps: float
-    first: int = 0
+    first: int = 0  # the number of the first frame
+    last: int | None = None  # the number of the last frame, if known
+    stamps: tuple[float, ...] = ()  # seconds, rising
 
     def frame(self, seconds: float) -> int:
-        """The number of the frame at this time."""
-        return self.first + round(seconds * self.fps)
+        """The number of the frame nearest to this time; the frame rate counts on past the end of the time stamps."""
+        if not self.stamps:
+            return self.first + round(seconds * self.fps)
+        late = seconds - self.stamps[-1]
+        final = max([1 / self.fps, *(b - a for a, b in pairwise(self.stamps[-2:]))])  # how long the last frame is shown
+        if late > final + SHORTEST:
+            return self.first + len(self.stamps) - 1 + round(late * self.fps)
+        after = bisect_left(self.stamps, seconds)
+        near = range(max(0, after - 1), min(after + 1, len(self.stamps)))
+        return self.first + min(near, key=lambda place: abs(self.stamps[place] - seconds))
 
 
 @dataclass(frozen=True)
@@ -218,10 +231,12 @@ class TierNames:
 
 @dataclass(frozen=True)
 class Imported:
-    """The rows of a manifest, and the files without movements, each with a sentence."""
+    """The rows of a manifest, and the files without movements or with some past the end, each with a sentence."""
 
     rows: tuple[dict[str, str], ...]
     without_movements: Mapping[str, str]
+    past_the_end: Mapping[str, str]
+    unnamed: int  # videos that count as a person each, since nothing says who it is
 
 
 def import_rows(
@@ -236,6 +251,7 @@ def import_rows(
     names = names or TierNames()
     rows: list[dict[str, str]] = []
     without: dict[str, str] = {}
+    late: dict[str, str] = {}
     for path in files:
         if path.suffix.casefold() == ".csv":
             movements = _csv_rows(path, subject)
@@ -244,7 +260,9 @@ def import_rows(
             if not any(_is(tier.name, names.emotion) for tier in tiers.tiers):
                 without[str(path)] = f"it has no tier {names.emotion!r}; its tiers are: {tiers.names or 'none'}"
                 continue
-            movements = _tier_rows(path, tiers, clock_of, names, subject, video)
+            movements, beyond = _tier_rows(path, tiers, clock_of, names, subject, video)
+            if beyond:
+                late[str(path)] = beyond[0] + (f" (and {len(beyond) - 1} more)" if len(beyond) > 1 else "")
         if not movements:
             without[str(path)] = "no movement is annotated"
         rows += movements
@@ -253,7 +271,11 @@ def import_rows(
             "; ".join(f"{path}: {words}" for path, words in without.items()),
             fix="annotate a movement, or name its tier: --tier NAME",
         )
-    return Imported(tuple(name_clips(rows)), without)
+    called = video_names(row["frames"] for row in rows)
+    unnamed = {os.path.abspath(row["frames"]) for row in rows if not row["subject"]}
+    for row in rows:
+        row["subject"] = (row["subject"] or called[os.path.abspath(row["frames"])]) + row.pop("face", "")
+    return Imported(tuple(name_clips(rows)), without, late, len(unnamed))
 
 
 def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path, further: Sequence[str] = ()) -> str:
@@ -270,35 +292,47 @@ def _tier_rows(
     names: TierNames,
     subject: str | None,
     video: Path | None,
-) -> list[dict[str, str]]:
+) -> tuple[list[dict[str, str]], list[str]]:
+    """The rows of a file, and a sentence for each frame past the end of the video."""
     chosen = [tier for tier in tiers.tiers if _is(tier.name, names.emotion) and tier.intervals]
     if not chosen:
-        return []
+        return [], []
     place = video or tiers.media or _beside(path)
     if not place.exists():
         raise DatasetError(f"{path} annotates {place}, which does not exist", fix="give the video: --video FILE")
     clock = clock_of(place)
-    rows = []
+    rows: list[dict[str, str]] = []
+    late: list[str] = []
     for tier in chosen:
         person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` if there are several people
         apexes, units = tiers.get(names.apex + person), tiers.get(names.units + person)
         for movement in tier.intervals:
             apex = _within(movement, apexes.intervals if apexes else ())
             unit = _within(movement, units.intervals if units else ())
-            onset, offset = clock.frame(movement.start), clock.frame(movement.end)
+            onset = clock.frame(movement.start)
+            numbers = {
+                "onset": onset,
+                **({} if apex is None else {"apex": clock.frame(apex.start)}),
+                "offset": max(clock.frame(movement.end), onset + 1),
+            }
+            late += [
+                f"the {name} {number} is past the end of {place}, whose last frame is {clock.last}"
+                for name, number in numbers.items()
+                if clock.last is not None and number > clock.last
+            ]
             rows.append(
                 {
-                    "subject": (subject or place.stem) + person.replace(" of ", "-"),
+                    "subject": subject or "",
+                    "face": person.replace(" of ", "-"),
                     "emotion": movement.label,
                     "frames": str(place),
-                    "onset": str(onset),
-                    "apex": "" if apex is None else str(clock.frame(apex.start)),
-                    "offset": str(max(offset, onset + 1)),
+                    "apex": "",
+                    **{name: str(number) for name, number in numbers.items()},
                     "fps": f"{clock.fps:g}",
                     "action_units": "" if unit is None else unit.label,
                 }
             )
-    return rows
+    return rows, late
 
 
 def _is(name: str, tier: str) -> bool:
@@ -340,7 +374,7 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
             continue
         place = Path(row["frames"])
         place = place if place.is_absolute() or os.path.exists(place) else joined(path.parent, row["frames"])
-        row["subject"] = subject or row["subject"] or place.stem
+        row["subject"] = subject or row["subject"]
         row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
         rows.append({**row, "frames": str(place)})
     return rows
@@ -348,10 +382,30 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
 
 def name_clips(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     """The rows with clip names, numbered per video: `a_01`, `a_02`."""
-    counts: dict[str, int] = {}
+    rows = list(rows)
+    names = video_names(row["frames"] for row in rows)
+    counts: Counter[str] = Counter()
     named = []
     for row in rows:
-        stem = Path(row["frames"]).stem
-        counts[stem] = counts.get(stem, 0) + 1
-        named.append({"clip": f"{stem}_{counts[stem]:02d}", **row})
+        name = names[os.path.abspath(row["frames"])]
+        counts[name] += 1
+        named.append({"clip": f"{name}_{counts[name]:02d}", **row})
     return named
+
+
+def video_names(paths: Iterable[str]) -> dict[str, str]:
+    """A name for each absolute path: that of the folder, or of the file without its ending.
+
+    If others share it, the folders above come first, as many as are needed: `anna-interview` and `ben-interview`.
+    """
+    spellings = {path: tuple(_spellings(Path(path))) for path in map(os.path.abspath, paths)}
+    counts = Counter(name for names in spellings.values() for name in set(names))
+    return {path: next((name for name in names if counts[name] == 1), path) for path, names in spellings.items()}
+
+
+def _spellings(path: Path) -> Iterator[str]:
+    """Possible names of a video or folder of frames, the shortest first."""
+    above = path.parts[1:-1]
+    for name in [path.name] if os.path.isdir(path) else [path.stem, path.name]:  # a.mp4 and a.mkv in one folder
+        for level in range(len(above), -1, -1):
+            yield "-".join([*above[level:], name])

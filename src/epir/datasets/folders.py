@@ -41,6 +41,7 @@ class Tree:
         if root.is_file():
             raise DatasetError(f"{root} is a file", fix="give the folder into which the corpus was unpacked")
         self.root = root
+        self._name = os.path.basename(os.path.abspath(root))  # the root may be `.`
         self._listings: dict[Path, Listing] = {}
 
     def listing(self, folder: Path) -> Listing:
@@ -59,10 +60,12 @@ class Tree:
     def names(self, folder: Path) -> list[str]:
         """The names of a folder and its parents up to the root, nearest first, in lower case."""
         above = folder.relative_to(self.root).parts
-        return [name.casefold() for name in (*reversed(above), self.root.name)]
+        return [name.casefold() for name in (*reversed(above), self._name)]
 
     def relative(self, path: Path) -> str:
         """The path relative to the root, for messages; for the root, its name."""
+        if path == self.root:
+            return self._name
         return path.relative_to(self.root).as_posix() if self.root in path.parents else path.name
 
     def contents(self) -> str:

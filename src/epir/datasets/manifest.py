@@ -65,6 +65,10 @@ def relabelled(corpus: Corpus, labels: Path) -> Corpus:
     clips = []
     for clip in corpus.clips:
         word = clip.emotion.casefold()
+        if not word:
+            raise DatasetError(
+                f"the clip {clip.key} has no emotion", fix=f"fill in its emotion in {corpus.sheet}, or remove its row"
+            )
         if word not in classes:
             raise DatasetError(
                 f"the clip {clip.key} is labelled {clip.emotion!r}, which {labels} does not list",
@@ -72,13 +76,13 @@ def relabelled(corpus: Corpus, labels: Path) -> Corpus:
             )
         if classes[word]:
             clips.append(replace(clip, emotion=classes[word], extra={**clip.extra, "word": clip.emotion}))
-    left_out = len(corpus.clips) - len(clips)
-    keys = {clip.key for clip in clips}
+    left_out = {clip.key for clip in corpus.clips} - {clip.key for clip in clips}
     return replace(
         corpus,
         clips=tuple(clips),
-        defects=tuple(defect for defect in corpus.defects if defect.clip in keys),
-        notes=(*corpus.notes, f"classes from {labels.name}, which leaves out {counted(left_out, 'clip')}"),
+        # A second row of a clip left out may have another word.
+        defects=tuple(one for one in corpus.defects if one.clip not in left_out or one.kind == "listed twice"),
+        notes=(*corpus.notes, f"classes from {labels.name}, which leaves out {counted(len(left_out), 'clip')}"),
     )
 
 
