@@ -207,6 +207,7 @@ def files() -> str:
             f"format `{mapset.FORMAT}`, size, channels, flow recipe with its digest, digests of both files",
         ),
         ("`left_out.csv`", "clips that could not be prepared: `corpus,subject,clip,problem,fix`"),
+        ("`inputs.csv`", "`clip,identity`: of frames and annotation, so that `prepare` notices what was replaced"),
         ("`contact_sheets/`", "with `--contact-sheet`: one picture per person"),
     ]
     parts += [table(("file", "holds"), rows), "## Run\n"]

@@ -13,12 +13,18 @@ class Listed:
 
     path = "listed"
 
-    def __init__(self, numbers, make):
-        self.numbers, self.make, self.asked = tuple(numbers), make, []
+    def __init__(self, numbers, make, damaged=()):
+        self.numbers, self.make, self.damaged = tuple(numbers), make, damaged
+        self.asked, self.notes = [], []
 
     def read(self, number):
         self.asked.append(number)
+        if number in self.damaged:
+            raise FrameError(f"{number}.png is cut short", fix="copy it again")
         return self.make(number)
+
+    def note(self, words):
+        self.notes.append(words)
 
 
 def test_the_frame_with_most_motion_is_spotted(long_clip, head_crop):
@@ -68,6 +74,29 @@ def test_missing_frames_and_the_onset_itself_are_passed_over(pair_of, head_crop)
     assert spot_apex(frames, 5, 20, head_crop) == 12
     assert spot_apex(frames, 5, 8, head_crop) in (7, 8)
     assert spot_apex(frames, 5, 7, head_crop) == 7
+
+
+@pytest.mark.parametrize(
+    ("damaged", "expected", "words"),
+    [
+        ([7], 8, "1 picture cannot be opened: frame 7, and left out: 7.png is cut short"),
+        ([13], 8, "1 picture cannot be opened: frame 13, and left out: 13.png is cut short"),
+        ([8, 12, 13], 7, "3 pictures cannot be opened: frame 8, 12-13, and left out: 8.png is cut short"),
+    ],
+)
+def test_damaged_frames_are_passed_over_with_a_note(pair_of, head_crop, damaged, expected, words):
+    drawn = {5: 0.2, 7: 0.6, 8: 2.0, 12: 1.0, 13: 0.3}
+    frames = Listed(drawn, lambda number: pair_of("bump", drawn[number]).apex, damaged)
+    assert spot_apex(frames, 5, 20, head_crop) == expected
+    assert frames.notes == [words]
+
+
+@pytest.mark.parametrize("damaged", [[5], [7, 8]], ids=["the onset", "all others"])
+def test_a_damaged_onset_or_nothing_after_it_is_an_error(head, head_crop, damaged):
+    frames = Listed([5, 7, 8], lambda number: head, damaged)
+    with pytest.raises(FrameError, match=rf"{damaged[-1]}.png is cut short"):
+        spot_apex(frames, 5, 8, head_crop)
+    assert frames.notes == []
 
 
 def test_a_shift_of_the_head_is_no_expression(head, head_crop):

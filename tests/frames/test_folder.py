@@ -80,8 +80,25 @@ def test_a_missing_frame_tells_what_is_there(tmp_path):
 def test_two_pictures_for_one_number_are_refused_when_read(tmp_path):
     frames = FolderFrames(fill(tmp_path, ["img1.png", "img01.png", "img2.png"]))
     assert frames.read(2)[0, 0, 0] == 2
-    with pytest.raises(FrameError, match=r"two pictures for frame 1: img01.png and img1.png\n  fix: remove one"):
+    with pytest.raises(FrameError, match=r"2 pictures for frame 1: img01.png and img1.png\n  fix: keep one"):
         frames.read(1)
+
+
+def test_a_constant_number_behind_the_counter_gets_a_short_error_whose_fix_helps(tmp_path):
+    folder = tmp_path / "scaled"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"frame_{number:04d}_x4.png").touch()
+    with pytest.raises(FrameError) as error:
+        FolderFrames(folder).read(4)
+    assert error.value.problem == (
+        f"{folder} has 300 pictures for frame 4: frame_0000_x4.png, frame_0001_x4.png and 298 more"
+    )
+    assert "a counter must come last: x4_frame_0001.png" in error.value.fix
+    for path in list(folder.iterdir()):
+        frame, counter, scale = path.stem.split("_")
+        path.rename(folder / f"{scale}_{frame}_{counter}.png")
+    assert FolderFrames(folder).numbers == tuple(range(300))
 
 
 @pytest.fixture

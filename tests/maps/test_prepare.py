@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -284,6 +285,79 @@ def test_a_clip_whose_frames_were_replaced_is_prepared_again(tmp_path, killed_af
     assert done_here == [clips[2].key, clips[5].key]
     prepare(clips, None, tmp_path / "fresh", workers=1, detector="none")
     assert bytes_in(tmp_path / "maps") == bytes_in(tmp_path / "fresh")
+
+
+def replace_frames(clip, other):
+    for number in (1, 6):
+        (clip.frames / f"img{number}.jpg").write_bytes((other.frames / f"img{number}.jpg").read_bytes())
+
+
+def test_replaced_frames_are_noticed_in_a_finished_set_too(tmp_path, face_clips, done_here, bytes_in):
+    clips = face_clips(2, 2)
+    first = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    before, digest = bytes_in(tmp_path / "maps"), first.digest
+    again = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    assert (len(done_here), bytes_in(tmp_path / "maps"), again.digest) == (4, before, digest)
+
+    replace_frames(clips[1], clips[3])
+    done_here.clear()
+    with pytest.warns(EpirWarning, match=r"^drawn/s0/c1 \(its frames .*\) has changed since: prepared again$"):
+        maps = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    assert done_here == [clips[1].key]
+    assert np.array_equal(maps.maps[1], maps.maps[3]) and not np.array_equal(maps.maps[1], maps.maps[0])
+    prepare(clips, None, tmp_path / "fresh", workers=1, detector="none")
+    assert bytes_in(tmp_path / "maps") == bytes_in(tmp_path / "fresh")
+
+    cut_short(clips[2])  # now it cannot be prepared
+    with pytest.warns(EpirWarning, match=r"^drawn/s1/c0 .* has changed since"):
+        maps = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    assert [clip.key for clip in maps.clips] == [clips[place].key for place in (0, 1, 3)]
+    assert [clip.key for clip in read_left_out(tmp_path / "maps")] == [clips[2].key]
+
+
+def test_an_annotation_that_no_digest_covers_is_noticed_too(tmp_path, face_clips):
+    clips = face_clips(1, 2)
+    prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    clips[1] = replace(clips[1], extra={"action_units": "4"})
+    with pytest.warns(EpirWarning, match=r"^drawn/s0/c1 .* has changed since"):
+        maps = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    assert maps.clips[1].extra["action_units"] == "4"
+
+
+def test_identities_lie_beside_the_maps_and_no_digest_covers_them(tmp_path, face_clips, done_here):
+    clips = face_clips(1, 2)
+    first = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    inputs = tmp_path / "maps" / "inputs.csv"
+    assert [line.partition(",")[0] for line in inputs.read_text().splitlines()] == [
+        "clip",
+        "drawn/s0/c0",
+        "drawn/s0/c1",
+    ]
+    inputs.unlink()  # as in the sets of earlier versions
+    assert load_maps(tmp_path / "maps").meta == first.meta
+    replace_frames(clips[0], clips[1])
+    done_here.clear()
+    assert np.array_equal(prepare(clips, None, tmp_path / "maps", workers=1, detector="none").maps, first.maps)
+    assert done_here == []
+
+
+def test_a_set_does_not_need_its_corpus(tmp_path, face_clips, done_here):
+    clips = face_clips(1, 2)
+    first = prepare(clips, None, tmp_path / "maps", workers=1, detector="none")
+    for folder in (tmp_path / "corpus").iterdir():
+        shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "maps", tmp_path / "elsewhere")
+    assert load_maps(tmp_path / "elsewhere").digest == first.digest
+    assert len(prepare(clips, None, tmp_path / "maps", workers=1, detector="none")) == len(done_here) == 2
+
+
+def test_a_damaged_picture_that_is_no_key_frame_only_gets_a_note(tmp_path, long_clip):
+    picture = long_clip.frames / "img3.jpg"
+    picture.write_bytes(picture.read_bytes()[:-3000])
+    maps = prepare([long_clip], None, tmp_path / "maps", workers=1)
+    assert maps.clips[0].apex in (5, 6, 7)
+    assert maps.clips[0].extra["notes"].startswith("1 picture cannot be opened: frame 3, and left out: ")
+    assert read_left_out(tmp_path / "maps") == ()
 
 
 def test_a_clip_becomes_a_map_that_knows_where_it_comes_from(face_clips):

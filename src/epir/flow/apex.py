@@ -7,6 +7,7 @@ crop get little weight.
 Axes: h pixels of the small face
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import cv2
@@ -16,7 +17,7 @@ from epir.core.errors import FrameError
 from epir.faces.align import Crop
 from epir.flow.head_motion import without_head_motion
 from epir.flow.optical import to_grey
-from epir.frames.reader import Frames
+from epir.frames.reader import Frames, unreadable
 
 SPOTTING_SIZE = 84  # px: enough to see which frame moved most, at a quarter of the cost of a map
 SAMPLES = 16  # frames measured in one pass; the next pass samples more densely around the best frame
@@ -34,10 +35,33 @@ def spot_apex(frames: Frames, onset: int, offset: int, crop: Crop) -> int:
     """The number of the frame after `onset`, up to `offset`, in which the face has moved most since the onset.
 
     Frames are first sampled evenly and then more densely around the best, so a long clip costs little more than a short
-    one. Missing frames are skipped.
+    one. Missing and unreadable frames are skipped, the latter with a note.
     """
     numbers = frames_after(frames, onset, offset)
     before = spotting_face(frames.read(onset), crop)
+    try:
+        return _most_moved(frames, onset, numbers, before, crop)
+    except FrameError:
+        damaged = {number: error for number in numbers if (error := _read_error(frames, number)) is not None}
+        if not damaged or len(damaged) == len(numbers):
+            raise
+    readable = [number for number in numbers if number not in damaged]
+    apex = _most_moved(frames, onset, readable, before, crop)
+    frames.note(f"{unreadable(list(damaged))}, and left out: {next(iter(damaged.values())).problem}")
+    return apex
+
+
+def _read_error(frames: Frames, number: int) -> FrameError | None:
+    """Why a frame cannot be read; `None` if it can."""
+    try:
+        frames.read(number)
+    except FrameError as error:
+        return error
+    return None
+
+
+def _most_moved(frames: Frames, onset: int, numbers: Sequence[int], before: np.ndarray, crop: Crop) -> int:
+    """The one of `numbers` in which the face has moved most since `before`, the face at the onset."""
     at_end = face_motion(before, spotting_face(frames.read(numbers[-1]), crop))
     measured: dict[int, float] = {}
     low, high = 0, len(numbers) - 1

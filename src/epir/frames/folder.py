@@ -14,6 +14,7 @@ from epir.frames.reader import ASSUMED_RATE, Frame, Frames, check_same_size, mis
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
 LONGEST = 1_000_000  # frames: longer folders are not checked for gaps
+SHOWN = 2  # pictures named in an error
 END = 1 << 20  # bytes compared at each end of a video
 
 
@@ -87,8 +88,14 @@ class FolderFrames(Frames):
         if files is None:
             raise missing_frame(self.path, number, self.numbers)
         if len(files) > 1:
-            names = " and ".join(sorted(file.name for file in files))
-            raise FrameError(f"{self.path} has two pictures for frame {number}: {names}", fix="remove one of them")
+            names = sorted(file.name for file in files)
+            more = len(names) - SHOWN
+            shown = f"{', '.join(names[:SHOWN])} and {more} more" if more else " and ".join(names)
+            raise FrameError(
+                f"{self.path} has {len(names)} pictures for frame {number}: {shown}",
+                fix="keep one picture per frame; the frame is the last number of a name, so a counter must come last: "
+                "x4_frame_0001.png, not frame_0001_x4.png",
+            )
         return files[0]
 
 

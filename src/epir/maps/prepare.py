@@ -24,7 +24,16 @@ from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, check_same_size, open_frames, size_of, turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.mapset import MapSet, check_labels, finish_maps, load_maps, new_maps
-from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, clip_identity, existing_set, write_left_out
+from epir.maps.resume import (
+    FinishedClips,
+    LeftOut,
+    PreparedClip,
+    clip_identity,
+    existing_set,
+    read_inputs,
+    write_inputs,
+    write_left_out,
+)
 
 CONTACT_SHEETS = "contact_sheets"
 
@@ -101,10 +110,11 @@ def _make_set(
     force: bool,
     progress: Progress,
 ) -> MapSet:
-    """Prepare the missing clips, and write the complete set to `out`."""
+    """Prepare the missing clips and those that have changed, and write the complete set to `out`."""
     mapset = existing_set(out, chosen, size, meta["request"], force=force)
     finished = FinishedClips(out, request_digest(chosen, size, ()))
-    done = set() if mapset is None else {clip.key for clip in mapset.clips}
+    known, earlier = read_inputs(mapset), set() if mapset is None else {clip.key for clip in mapset.clips}
+    done = {clip.key for clip in clips if clip.key in earlier and finished.is_unchanged(clip, known.get(clip.key, ""))}
     unusable = corpus.unusable
     missing = [clip for clip in clips if clip.key not in {*done, *unusable} and finished.get(clip) is None]
     finished.warn_if_stale()
@@ -120,7 +130,7 @@ def _make_set(
     left_out = [reasons[clip.key] for clip in clips if clip.key in reasons]
     check_left_out(left_out, len(clips), strict=strict)
 
-    if mapset is None or len(clips) - len(left_out) > len(done):
+    if mapset is None or not ({clip.key for clip in clips} - reasons.keys() == done == earlier):
         mapset = write_set(out, clips, mapset, finished, left_out, meta)
     finished.remove()
     return mapset
@@ -296,25 +306,30 @@ def write_set(
     absent = {clip.key for clip in left_out}
     kept = [clip for clip in clips if clip.key not in absent]
     earlier = {} if already is None else {clip.key: place for place, clip in enumerate(already.clips)}
+    known = read_inputs(already)
     new = finished.folder / "new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     rows: list[Clip] = []
+    identities: dict[str, str] = {}
     maps: np.memmap | None = None
     for clip in kept:
         done = finished.get(clip)
         if done is None:
             assert already is not None, f"{clip.key} is neither finished nor left out"
-            done = PreparedClip(already.clips[earlier[clip.key]], already.maps[earlier[clip.key]])
+            place = earlier[clip.key]
+            done = PreparedClip(already.clips[place], already.maps[place], known.get(clip.key, ""))
         if maps is None:
             shape = (len(kept), *done.map.shape)
             maps = new_maps(new / "maps.npy", shape)
         maps[len(rows)] = done.map
         rows.append(done.clip)
+        identities[clip.key] = done.identity
     assert maps is not None, "check_left_out raises if there is no map"
     maps.flush()
     del maps
     write_left_out(new, left_out)
+    write_inputs(new, identities)
     finish_maps(new, rows, recipe=meta)
     put_in_place(new, resolved(out), MAP_SET)  # replaces this set with fewer clips, or any set with --force
     return load_maps(out, verify=False)

@@ -1,11 +1,12 @@
 """Resuming `prepare`: finished clips, clips left out, and an existing map set.
 
 Finished clips are the entries of a store (`epir.core.store`) in a hidden folder beside the future map set, so that
-`prepare` resumes after a kill. A clip whose frames or annotation have changed is prepared again.
+`prepare` resumes after a kill. A complete set keeps the identities of its clips in `inputs.csv`. Either way, a clip
+whose frames or annotation have changed is prepared again.
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from epir.maps.mapset import MapSet, load_maps
 
 LEFT_OUT = "left_out.csv"
 COLUMNS = ("corpus", "subject", "clip", "problem", "fix")
+PARTS = "its frames or its annotation"  # whose identity is compared
+INPUTS = "inputs.csv"
+INPUT_COLUMNS = ("clip", "identity")
 VERSION = 1  # of finished clips: raise it when the same frames and settings give another map
 
 
@@ -61,10 +65,20 @@ class FinishedClips:
         if key not in self._store:
             return None
         identity = self._identities[key] = self._identities.get(key) or clip_identity(clip)
-        entry = self._store.get(key, identity, source=f"{key} (its frames or its annotation)")
+        entry = self._store.get(key, identity, source=f"{key} ({PARTS})")
         if entry is None:
             return None
         return PreparedClip(Clip(**entry.content["clip"]), entry.arrays["map"], identity)
+
+    def is_unchanged(self, clip: Clip, identity: str) -> bool:
+        """Whether a clip still has the identity with which its map in a complete set was made; if not, it is stale.
+
+        A set made by an earlier version has no identities, and frames that are gone replace nothing.
+        """
+        if not identity or clip.frames is None or not clip.frames.exists() or clip_identity(clip) == identity:
+            return True
+        self._store.stale[clip.key] = f"{clip.key} ({PARTS}) has changed since"
+        return False
 
     def warn_if_stale(self) -> None:
         """Warn which clips are prepared again, and why."""
@@ -73,6 +87,19 @@ class FinishedClips:
     def remove(self) -> None:
         """Remove the folder: the map set is complete."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_inputs(folder: Path, identities: Mapping[str, str]) -> None:
+    """Write the identities of the clips of a map set, by key, into its folder: no digest of the set covers them."""
+    write_text(folder / INPUTS, csv_text(INPUT_COLUMNS, identities.items()))
+
+
+def read_inputs(mapset: MapSet | None) -> dict[str, str]:
+    """The identities of the clips of a map set, by key; nothing if an earlier version made the set."""
+    if mapset is None or mapset.folder is None or not (mapset.folder / INPUTS).is_file():
+        return {}
+    rows = read_rows(mapset.folder / INPUTS, INPUT_COLUMNS, error=MapSetError, fix="add --force to prepare it again")
+    return {row["clip"]: row["identity"] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
