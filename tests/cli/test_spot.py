@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fake_spotting import FakeRecognizer
 
 from epir.core.errors import EpirError
 from epir.datasets.intervals import Interval, LongVideo, write_intervals
+from epir.frames.reader import open_frames
 
 
 @pytest.fixture
@@ -84,6 +86,26 @@ def test_an_unreadable_video_exits_2_with_a_fix(invoke, corpus, tmp_path):
     problem, fix = result.stderr.strip().splitlines()[-2:]
     assert problem.startswith("synthetic/001/001_1: there is no folder or video") and fix == "fix: check the path"
     assert "1 of 2 videos could not be spotted" in invoke("score", tmp_path / "s").stdout
+
+
+def test_a_folder_without_a_rate_and_a_broken_file_are_told(invoke, corpus, tmp_path, folder, monkeypatch):
+    from epir.recognition import spot
+    from epir.recognition.caution import frame_rate_warnings
+
+    class Reading(FakeRecognizer):
+        def predict(self, path, *, fps=None, progress=None):
+            with open_frames(path, fps) as frames:
+                answer = super().predict(path, fps=fps, progress=progress)
+                return replace(answer, warnings=tuple(frame_rate_warnings(frames.fps)))
+
+    monkeypatch.setattr(spot, "_recognizer", lambda *_: Reading())
+    (tmp_path / "broken.mp4").write_bytes(b"no video")
+    result = invoke("spot", folder, tmp_path / "broken.mp4", "--out", tmp_path / "s", "--workers", 1)
+    assert result.exit_code == 2 and "in 1 video; 1 spotted now" in result.stdout
+    assert "note: smile: the frame rate is unknown: 100 frames a second assumed (set it with --fps)" in result.stderr
+    assert f"videos/broken/broken: {tmp_path / 'broken.mp4'} cannot be opened as a video" in result.stderr
+    known = invoke("spot", folder, "--fps", 60, "--out", tmp_path / "t", "--workers", 1)
+    assert known.exit_code == 0 and "unknown" not in known.stderr
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 import pytest
 
 from epir.frames.film import write_film
+from epir.frames.reader import open_frames
 from epir.recognition.answer import NOT_FOUND, Answer
 from epir.recognition.batch import answer_all, gather_inputs
 
@@ -41,6 +42,25 @@ def test_inputs_of_one_name_get_separate_folders(recognizer, still, tmp_path):
     batch = answer_all(recognizer, [video, video], out=tmp_path / "out")
     assert not batch.errors
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["rest", "rest-2"]
+
+
+def test_folders_with_a_dot_keep_their_names(recognizer, folder, tmp_path):
+    for name in ("spNO.1_a_355", "spNO.2_b_10"):
+        (tmp_path / name).symlink_to(folder)
+    batch = answer_all(recognizer, [str(tmp_path / "spNO.*")], out=tmp_path / "out", fps=60, explain=False)
+    assert not batch.errors
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["spNO.1_a_355", "spNO.2_b_10"]
+    for path in (tmp_path / "out").iterdir():
+        assert {f"{path.name}.eaf", f"{path.name}.TextGrid"} <= {each.name for each in path.iterdir()}
+        assert (path / "megc.csv").read_text().splitlines()[1].startswith(f"{path.name},")
+
+
+def test_a_part_of_a_folder_is_written_at_the_given_rate(recognizer, folder, tmp_path):
+    batch = answer_all(recognizer, [str(folder)], out=tmp_path / "out", fps=30, start=0.1, end=1.0)
+    assert not batch.errors
+    assert (tmp_path / "out" / "smile" / "answer.json").exists()
+    with open_frames(tmp_path / "out" / "smile" / "annotated.mp4") as film:
+        assert len(film) == 28  # at 100 a second it would have 39
 
 
 class Scripted:

@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from epir.core.errors import EpirError, EpirWarning
 from epir.core.output import MARK
 from epir.frames.reader import open_frames
-from epir.recognition.outputs import GREEN, STRIP, STRIP_MARK, annotated, motion_strip, write_outputs
+from epir.recognition.outputs import GREEN, STRIP, STRIP_MARK, annotated, motion_strip, write_outputs, write_tables
 
 TABLES, TIERS = ["events.csv", "frames.csv", "megc.csv"], ["smile.eaf", "smile.TextGrid"]
 
@@ -78,6 +79,29 @@ def test_only_the_chosen_part_of_a_video_is_written(recognizer, video, tmp_path)
     write_outputs(video, answer, tmp_path / "out", start=0.1, end=0.7)
     with open_frames(tmp_path / "out" / "annotated.mp4") as film:
         assert len(film) == 37
+
+
+@pytest.mark.parametrize("kind", ["folder", "video", "array", "list"])
+def test_the_given_rate_selects_the_frames_that_are_written(recognizer, kind, folder, video, smile, tmp_path):
+    source = {"folder": folder, "video": video, "array": smile, "list": list(smile)}[kind]
+    part = {"fps": 120, "start": 0.1, "end": 0.3}
+    answer = recognizer.predict(source, **part)
+    write_outputs(source, answer, tmp_path / "out", **part)
+    with open_frames(tmp_path / "out" / "annotated.mp4") as film:
+        assert len(film) == answer.frame_count == 25
+
+
+@pytest.mark.parametrize("first", [0, 1, 101])
+def test_the_submission_counts_from_1_or_as_the_pictures_do(answer, folder, first, tmp_path):
+    pictures = tmp_path / "clip"
+    pictures.mkdir()
+    for number, path in enumerate(sorted(folder.iterdir()), start=first):
+        (pictures / f"img{number:03d}.png").symlink_to(path)
+    moved = replace(answer, onset=answer.onset + first, offset=answer.offset + first)
+    write_tables(pictures, replace(moved, all=(moved,)), tmp_path)
+    shift = 1 if first == 0 else first
+    row = f"clip,{answer.onset + shift},{answer.offset + shift},me"
+    assert (tmp_path / "megc.csv").read_text().splitlines()[1:] == [row]
 
 
 def test_without_a_face_only_the_values_are_written(recognizer, tmp_path):

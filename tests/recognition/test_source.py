@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import FrameError, ShapeError
-from epir.recognition.source import ArrayFrames, PairFrames, colour, open_source, source_name
+from epir.recognition.source import ArrayFrames, PairFrames, colour, open_source, output_name, source_name
 
 
 def test_an_array_holds_frames():
@@ -30,6 +30,17 @@ def test_inputs_have_names():
     assert source_name(("on.png", "ap.png")) == "on.png ap.png"
     assert source_name((np.zeros(1), np.zeros(1))) == "two pictures"
     assert source_name(np.zeros((2, 2))) == "array"
+
+
+def test_outputs_have_the_whole_name_of_a_folder_and_that_of_a_file_without_its_ending(tmp_path, monkeypatch):
+    folder = tmp_path / "spNO.1_a_355"
+    folder.mkdir()
+    assert output_name(str(folder)) == output_name(folder) == "spNO.1_a_355"
+    assert output_name("take.1/b.2.mp4") == "b.2"
+    assert output_name(("on.png", "ap.png")) == "ap"
+    assert output_name(np.zeros((2, 2))) == "answer"
+    monkeypatch.chdir(folder)
+    assert (output_name("."), output_name("..")) == (folder.name, tmp_path.name)
 
 
 @pytest.mark.parametrize("source", [np.zeros((4, 0, 5, 3), np.uint8), np.zeros((4, 4, 4, 2), np.uint8), [], ["a.png"]])

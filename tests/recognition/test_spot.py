@@ -17,6 +17,7 @@ from fake_spotting import FakeRecognizer, movement
 from epir.core.engines import Engine, Silent
 from epir.core.errors import EpirError, EpirWarning
 from epir.datasets.intervals import Interval, LongVideo, read_intervals, write_intervals
+from epir.frames.reader import open_frames
 from epir.recognition import spot as spot_file
 from epir.recognition.answer import Person
 from epir.recognition.spot import find_videos, spot_videos
@@ -244,6 +245,54 @@ def test_inputs_are_a_corpus_or_videos(tmp_path, head):
         find_videos(["casme-s", str(tmp_path)])
     with pytest.raises(EpirError, match=r"there is no folder or video .*\*\.avi"):
         find_videos([str(tmp_path / "*.avi")])
+
+
+def test_a_file_that_cannot_be_read_spares_the_others(tmp_path, fake, head, monkeypatch):
+    from epir.frames.film import write_film
+
+    (tmp_path / "a.mp4").write_bytes(b"no video")
+    (tmp_path / "empty").mkdir()
+    write_film(tmp_path / "b.mp4", [head] * 3, 50)
+    videos = find_videos([str(tmp_path / name) for name in ("a.mp4", "empty", "b.mp4")])
+    assert [(video.name, video.frames) for video in videos] == [("a", None), ("empty", None), ("b", 3)]
+    predict = fake.predict
+
+    def reading(path, **options):
+        if path.name == "empty":
+            raise PermissionError(13, "Permission denied", str(path))
+        with open_frames(path):
+            return predict(path, **options)
+
+    monkeypatch.setattr(fake, "predict", reading)
+    assert spot_videos(videos, tmp_path / "s", workers=1).spotted == 1
+    failed = {each.video: each.problem for each in read_failed(tmp_path / "s")}
+    assert set(failed) == {"a", "empty"} and "cannot be opened as a video" in failed["a"]
+    assert len(read_record(tmp_path / "s", "videos/b/b").intervals) == 2
+
+
+def test_the_rate_of_a_folder_is_unknown_unless_the_corpus_or_the_user_gives_it(tmp_path, fake, folder):
+    videos = find_videos([str(folder)])
+    assert [(video.name, video.fps, video.first) for video in videos] == [("smile", 100.0, 101)]
+    spot_videos(videos, tmp_path / "s", workers=1)
+    spot_videos(find_videos([str(folder)], 60), tmp_path / "t", fps=60, workers=1)
+    spot_videos([replace(videos[0], corpus="samm-lv")], tmp_path / "u", workers=1)
+    assert fake.rates == [None, 60, 100.0]
+
+
+def test_another_video_of_a_known_name_is_refused(tmp_path, fake, head):
+    from epir.frames.film import write_film
+
+    for place in ("p1", "p2"):
+        (tmp_path / place).mkdir()
+        write_film(tmp_path / place / "my  rec.1.mp4", [head] * 3, 50)
+    first, other = (find_videos([str(tmp_path / place / "my  rec.1.mp4")]) for place in ("p1", "p2"))
+    spot_videos(first, tmp_path / "s", workers=1)
+    before = (tmp_path / "s" / "annotation.csv").read_bytes()
+    words = r"(?s)result of another video called my  rec\.1: .*p1.*choose another folder with --out, or rename .*p2"
+    with pytest.raises(EpirError, match=words):
+        spot_videos(other, tmp_path / "s", workers=1)
+    assert (tmp_path / "s" / "annotation.csv").read_bytes() == before
+    assert spot_videos(first, tmp_path / "s", workers=1).spotted == 0  # the known one resumes
 
 
 def test_from_the_release_of_a_corpus_to_scores(tmp_path, fake):

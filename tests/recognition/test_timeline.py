@@ -113,7 +113,13 @@ def test_labels_do_not_overlap():
     assert place_labels([(1.0, "head"), (9.0, "head")], (0.0, 10.0)) == [0, 0]
 
 
-def test_given_key_frames_have_no_timeline():
-    assert words(draw_timeline(Answer("a.mp4", "positive", {"positive": 1.0})).axes[0]) == [
-        "onset and apex were given: nothing was spotted"
-    ]
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (Answer("a.mp4", "positive", {"positive": 1.0}), "onset and apex were given: nothing was spotted"),
+        (Answer("a.mp4", "no face", fps=30.0), "no face: no motion to draw"),
+        (Answer("a.mp4", "face too small", fps=30.0), "face too small: no motion to draw"),
+    ],
+)
+def test_an_answer_without_a_timeline_says_why(answer, text):
+    assert words(draw_timeline(answer).axes[0]) == [text]

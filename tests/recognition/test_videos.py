@@ -89,8 +89,24 @@ def test_a_variable_rate_is_reported_and_its_time_stamps_are_used(recognizer, sm
     times = np.cumsum([0] + [10, 25] * 23 + [10])[: len(smile)]
     answer = recognizer.predict(write(tmp_path / "uneven.mkv", smile, times=times))
     assert any("frame rate varies" in word for word in answer.warnings)
-    if answer.found:
-        assert answer.apex_s == pytest.approx(times[answer.apex] / 1000, abs=2e-3)
+    assert answer.timeline.stamps == pytest.approx(times[answer.timeline.numbers] / 1000, abs=2e-3)
+    assert abs(answer.apex - APEX) <= 3
+    assert answer.apex_s == pytest.approx(times[answer.apex] / 1000, abs=2e-3)
+
+
+def test_a_rate_that_falls_in_the_dark_hides_no_face(recognizer, still, tmp_path):
+    """Three seconds at 24 frames a second, five at 8: the face is there all the time."""
+    times = np.cumsum([0, *[1000 / 24] * 72, *[125] * 39]).round()
+    frames = np.resize(still, (len(times), *still.shape[1:]))
+    answer = recognizer.predict(write(tmp_path / "dim.mkv", frames, 24, times=times))
+    assert any("frame rate varies from 8 to 24" in word for word in answer.warnings)
+    assert len(answer.timeline.numbers) == len(times) and answer.fps == pytest.approx(24)
+    assert answer.timeline.seconds == pytest.approx(8, abs=0.2)
+    assert answer.followed == ""
+    seconds = answer.visible.seconds
+    assert sum(each.stop - each.start for each in seconds) == pytest.approx(8, abs=0.2)
+    assert all("no face" not in each.reasons for each in seconds)
+    assert {each.reasons for each in seconds[3:]} == {("8 frames a second",)}
 
 
 def test_a_file_that_ends_early_gets_an_answer_with_a_warning(recognizer, smile, tmp_path):
@@ -105,6 +121,13 @@ def test_nothing_spans_a_cut(recognizer, still, person, tmp_path):
     answer = recognizer.predict(write(tmp_path / "cut.mp4", [*still, *[person] * 20, *still]))
     assert answer.label == NOT_FOUND
     assert answer.all == ()
+
+
+@pytest.mark.parametrize("apex", [48, 60, 5000])
+def test_an_apex_past_the_end_is_refused_with_the_frames_there_are(recognizer, video, apex):
+    words = rf"has no frame {apex}: it holds frames 0 to 47\n  fix: the nearest frame is 47"
+    with pytest.raises(FrameError, match=words):
+        recognizer.predict(video, apex=apex)
 
 
 def test_two_people_as_onset_and_apex_are_refused(recognizer, smile, person, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.image import imread
 from PIL import Image
 
+from epir.core.errors import EpirError
 from epir.models.predict import Tokens
 from epir.recognition.answer import ActionUnit, Answer, Attribution, Evidence
 from epir.recognition.why import (
@@ -47,6 +48,16 @@ def test_the_picture_has_every_part(answer):
         assert part in said
     assert any(word.startswith("flow, without the motion of the head") for word in said)
     assert {"0.20", "0.70", "0.10", "A", "B", "1 3", "2"} <= set(said)
+
+
+def test_an_answer_without_pixels_says_how_to_get_a_picture(answer):
+    """Candidates, and all but the strongest movements of a video, keep no pixels."""
+    bare = replace(answer, evidence=None)
+    words = r"(?s)the pixels of this movement, frames 20 to 33, were not kept.*predict with onset=20 and apex=25"
+    with pytest.raises(EpirError, match=words):
+        bare.plot()
+    assert bare._repr_png_() is None
+    assert answer._repr_png_().startswith(b"\x89PNG")
 
 
 def test_the_attribution_comes_first_below_the_sentence(answer):

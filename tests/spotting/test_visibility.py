@@ -121,6 +121,48 @@ def test_a_second_without_a_face_cannot_be_judged():
     assert not seconds[0].is_judged and seconds[0].conditions == ()
 
 
+def at_rates(*rates, fps=30.0):
+    """A still face, for each (rate, seconds) in turn; the rate at the beginning is `fps`."""
+    steps = np.concatenate([np.full(round(rate * seconds), 1 / rate) for rate, seconds in rates])
+    face = timeline(len(steps) / fps, fps)
+    return replace(face, stamps=np.cumsum(steps) - steps[0])
+
+
+@pytest.mark.parametrize(
+    ("rate", "smallest", "words"),
+    [(25, 0.005, ()), (14, 0.01, ("14 frames a second",)), (4, None, ("under 7 frames a second",))],
+)
+def test_seconds_are_those_of_the_time_stamps_where_the_rate_falls(rate, smallest, words):
+    face = at_rates((30, 2), (rate, 3))
+    seconds = visible_seconds(face, RECALLS)
+    assert len(seconds) == pytest.approx(5, abs=1)  # the last frame counts as one of 30 a second
+    assert [(each.smallest, each.reasons) for each in seconds[:2]] == [(0.005, ())] * 2
+    assert {(each.smallest, each.reasons) for each in seconds[3:]} == {(smallest, words)}
+    if smallest is not None:
+        assert face.seconds == pytest.approx(5, abs=0.1)
+
+
+def test_a_rate_that_rises_does_not_lengthen_a_video():
+    face = at_rates((8, 2), (24, 3), fps=8.0)
+    assert face.seconds == pytest.approx(5, abs=0.1)
+    assert {each.reasons for each in visible_seconds(face, RECALLS)} == {("8 frames a second",)}
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("fps", [25.0, 29.97, 30.0, 200.0])
+def test_at_a_constant_rate_every_frame_counts_alike(fps, rounded):
+    """A face that is away for two seconds of seven, and in exactly half of another one; files round time stamps."""
+    face = timeline(7, fps)
+    keep = np.flatnonzero((face.stamps < 2) | (face.stamps >= 4) & ((face.stamps < 5) | (face.stamps >= 5.5)))
+    stamps = face.stamps[keep]
+    part = {name: getattr(face, name)[keep] for name in ("numbers", "motion", "skin", "head")}
+    face = replace(face, **part, stamps=stamps.round(3) if rounded else stamps, squares=face.squares[: len(keep)])
+    assert face.seconds == pytest.approx(len(keep) / fps, abs=0.002)
+    no_face = [number for number, each in enumerate(visible_seconds(face, RECALLS)) if each.reasons == ("no face",)]
+    counts = np.bincount(stamps.astype(int), minlength=7)
+    assert no_face == np.flatnonzero(counts < 0.5 * fps).tolist()
+
+
 @pytest.mark.parametrize(
     ("recalls", "smallest"),
     [({0.01: 0.5}, 0.01), ({0.01: 0.49}, None), ({0.005: 0.9, 0.01: 0.3, 0.02: 0.8}, 0.02), ({}, None)],

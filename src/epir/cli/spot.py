@@ -42,6 +42,7 @@ def spot(
     """
     from epir.cli.console import show, showing_progress, warn
     from epir.core.engines import Engine
+    from epir.recognition.caution import frame_rate_warnings
     from epir.recognition.spot import find_videos, spot_videos
     from epir.spotting.megc.spotted import INTERVALS, read_record, record_path
 
@@ -59,7 +60,8 @@ def spot(
             progress=progress,
         )
     done = [video.key for video in videos if record_path(out, video.key).exists()]
-    kinds = [interval.kind for key in done for interval in read_record(out, key).intervals]
+    records = [read_record(out, key) for key in done]
+    kinds = [interval.kind for record in records for interval in record.intervals]
     micro, macro = kinds.count("micro"), kinds.count("macro")
     value = {
         "folder": str(out),
@@ -75,6 +77,10 @@ def spot(
     if any(video.intervals for video in videos):
         lines.append(f"next: epir score {out}")
     show(value, lines, as_json=as_json)
+    (unknown,) = frame_rate_warnings(None)
+    assumed = [record.video for record in records if unknown in record.warnings]
+    if assumed:
+        warn(f"note: {assumed[0]}{f' and {len(assumed) - 1} more' if assumed[1:] else ''}: {unknown}")
     warn(*(f"{video.key}: {video.problem}\nfix: {video.fix}" for video in result.failed))
     if result.failed:
         raise typer.Exit(2)

@@ -263,7 +263,10 @@ class Answer:
         return f"followed: {lengths}, of {last - first:.1f} s"
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the explanation as a matplotlib figure, and save it if `path` is given."""
+        """Draw the explanation as a matplotlib figure, and save it if `path` is given.
+
+        Candidates, and movements beyond the strongest ones of a long video, have no pixels and raise an error.
+        """
         from epir.recognition.timeline import draw_timeline
         from epir.recognition.why import draw_why, save_picture
 
@@ -286,7 +289,7 @@ class Answer:
 
     def _repr_png_(self) -> bytes | None:
         """The figure of `plot` in a notebook; None if there is nothing to draw."""
-        if not self.found and self.timeline is None:
+        if (self.evidence if self.found else self.timeline) is None:
             return None
         picture = io.BytesIO()
         self.plot().savefig(picture, format="png", dpi=100)

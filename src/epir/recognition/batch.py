@@ -13,7 +13,7 @@ from epir.core.output import ANSWER, claimed
 from epir.recognition.answer import Answer
 from epir.recognition.outputs import write_outputs
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.source import is_picture, source_name, source_paths
+from epir.recognition.source import is_picture, output_name, source_name, source_paths
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def answer_all(
     `options` are those of `Recognizer.predict`. With `out`, each input gets a folder there, which is claimed before
     the input is read. A batch that Ctrl-C or SIGTERM stops returns the answers so far.
     """
-    times = {name: options.get(name) for name in ("start", "end")}
+    times = {name: options.get(name) for name in ("fps", "start", "end")}
     progress = progress or Silent()
     answers, errors, written = [], [], []
     names: set[str] = set()
@@ -66,8 +66,7 @@ def answer_all(
             prefixed = PrefixedProgress(progress, Path(source_paths(source)[0]).name, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
-                    stem = Path(source if isinstance(source, str) else source[1]).stem or "answer"
-                    folder = Path(out) / unused_name(stem, names)
+                    folder = Path(out) / unused_name(output_name(source), names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(source)))
                 answer = recognizer.predict(source, **options, progress=prefixed)
                 if out is not None:

@@ -14,8 +14,7 @@ from epir.frames.reader import Frame
 from epir.recognition.answer import Answer
 from epir.recognition.onepass import OnePass, SpottedMovement
 from epir.recognition.recognizer import Recognizer
-from epir.spotting.spotter import GAP
-from epir.spotting.timeline import Timeline
+from epir.spotting.timeline import GAP, Timeline, longest_gap
 
 LONGEST_START = 2.0  # seconds after which the frame rate counts as measured
 NAME = "camera"
@@ -77,7 +76,7 @@ class LiveStream:
     def _begin(self) -> list[LiveAnswer]:
         pace = measure_pace(self._first)
         self.fps = pace.fps
-        self.coverage.gap = max(GAP, 2.5 / pace.fps)
+        self.coverage.gap = longest_gap(pace.fps)
         self._pass, self._fresh = self._recognizer.one_pass(pace.fps, self._faces), Freshness(pace)
         first, self._first = self._first, []
         return self._take(first)

@@ -29,10 +29,11 @@ from epir.datasets.annotations import (
 )
 from epir.faces.align import Crop
 from epir.frames.film import write_film
+from epir.frames.folder import numbered_pictures
 from epir.frames.reader import upright
 from epir.recognition.answer import Answer
 from epir.recognition.events import REJECTED, REPORTED, event_rows, events_table, frames_table
-from epir.recognition.source import open_source, source_paths
+from epir.recognition.source import open_source, output_name, source_paths
 from epir.spotting.megc.submission import SPOTTING_HEADERS, TYPES
 from epir.spotting.timeline import Timeline
 
@@ -50,13 +51,17 @@ def write_outputs(
     answer: Answer,
     folder: str | Path,
     *,
+    fps: float | None = None,
     start: float | None = None,
     end: float | None = None,
     every: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write an answer to a folder and return the paths; with `every`, events.csv includes rejected movements."""
+    """Write an answer to a folder and return the paths; with `every`, events.csv includes rejected movements.
+
+    `fps`, `start` and `end` are those that were given to `Recognizer.predict`.
+    """
     from epir.recognition.timeline import draw_timeline
     from epir.recognition.why import draw_why, save_picture
 
@@ -70,7 +75,8 @@ def write_outputs(
         if answer.timeline is not None:
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
-            written.append(write_annotated_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
+            film = place / "annotated.mp4"
+            written.append(write_annotated_video(source, answer, film, times, progress or Silent(), fps=fps))
         written += write_tables(source, answer, place, every=every)
         whole = answer.to_dict_of_all()
         about = {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
@@ -105,15 +111,15 @@ def answer_tiers(answer: Answer) -> list[Tier]:
 def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> list[Path]:
     """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need a package."""
     media = Path(source) if isinstance(source, str | Path) else None
-    stem = "answer" if media is None else media.stem
+    stem = output_name(source)
     written = [folder / "events.csv"]
     events_table(answer, every=every).to_csv(written[0], index=False)
     if answer.timeline is None:
         return written
     written += [folder / "frames.csv", folder / "megc.csv"]
     frames_table(answer, every=every).to_csv(written[1], index=False)
-    first = 0 if media is not None and media.is_dir() else 1  # pictures have their own numbers
-    written[2].write_text(megc_text(answer, stem, first), encoding="utf-8")
+    is_from_1 = media is not None and media.is_dir() and 0 not in numbered_pictures(media)
+    written[2].write_text(megc_text(answer, stem, 0 if is_from_1 else 1), encoding="utf-8")
     tiers = answer_tiers(answer)
     try:
         written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
@@ -147,14 +153,22 @@ def _interval(row: dict[str, Any], label: str) -> TierInterval:
 
 
 def write_annotated_video(
-    source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress
+    source: Any,
+    answer: Answer,
+    path: Path,
+    times: tuple[float, float],
+    progress: Progress,
+    *,
+    fps: float | None = None,
 ) -> Path:
-    """Write the frames of `source` with faces, movements and motion; a fast camera's video plays in slow motion."""
+    """Write the frames of `source` with faces, movements and motion; a fast camera's video plays in slow motion.
+
+    `fps` is the rate that was given to `Recognizer.predict`: with it, `times` select the frames that were analysed.
+    """
 
     def pictures() -> Iterator[np.ndarray]:
         strip: np.ndarray | None = None
-        opened = open_source(source, answer.fps if isinstance(source, np.ndarray) else None)
-        with upright(opened, answer.turned) as frames:
+        with upright(open_source(source, fps), answer.turned) as frames:
             progress.start("writing the video", frames.announced or 0)
             for frame in frames.during(*times):
                 picture = annotated(frame.pixels, frame.number, answer)

@@ -4,6 +4,7 @@ Axes: T frames, H, W pixels
 """
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,15 @@ def source_paths(source: Any) -> list[str | Path]:
     return [each for each in (source if isinstance(source, list | tuple) else [source]) if isinstance(each, str | Path)]
 
 
+def output_name(source: Any) -> str:
+    """The name for what is written about an input: that of a folder, of a file without its ending, or `answer`."""
+    paths = source_paths(source)
+    if not paths:
+        return "answer"
+    path = Path(os.path.abspath(paths[-1]))  # `.` and `..` have no name
+    return (path.name if path.is_dir() else path.stem) or "answer"
+
+
 def is_picture(path: str | Path) -> bool:
     """Whether a path is a picture by its ending."""
     return Path(path).suffix.lower() in PICTURE_ENDINGS and not Path(path).is_dir()
@@ -104,11 +114,20 @@ def chosen_frames(frames: Frames, apex: int | None, times: Times, near: float) -
     """The frames between two times; if an apex is given, those within `near` seconds of it."""
     start, end = times
     if apex is not None:
-        around = round(near * (frames.fps or ASSUMED_RATE))
-        return frames.between(apex - around, apex + around)
+        return _around(frames, apex, round(near * (frames.fps or ASSUMED_RATE)))
     if start is None and end is None:
         return iter(frames)
     return frames.during(start or 0.0, math.inf if end is None else end)
+
+
+def _around(frames: Frames, apex: int, near: int) -> Iterator[Frame]:
+    """The frames up to `near` before and after the apex; an apex past the end is an error."""
+    last = -1
+    for frame in frames.between(apex - near, apex + near):
+        last = frame.number
+        yield frame
+    if last < apex and apex > frames.numbers[-1]:  # only now: counting the frames of a video takes a pass
+        raise missing_frame(frames.path, apex, frames.numbers)
 
 
 def check_times(fps: float | None, start: float | None, end: float | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from epir.core.config import check_known
 from epir.core.engines import Engine, Progress, Silent
-from epir.core.errors import EpirError, FrameError
+from epir.core.errors import EpirError, FrameError, machine_fault
 from epir.core.files import file_digest, readable
 from epir.core.output import resolved
 from epir.core.words import percent
@@ -24,7 +24,7 @@ from epir.models.packed import PackedModel, pack_model
 from epir.recognition.answer import Answer
 from epir.recognition.batch import PrefixedProgress, gather_inputs, unused_name
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.source import check_times
+from epir.recognition.source import check_times, output_name
 from epir.spotting.decision import THRESHOLDS, Sensitivity
 from epir.spotting.megc.spotted import (
     PLAIN,
@@ -65,11 +65,20 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
     if options:
         raise EpirError(f"--{next(iter(options))} is for corpora", fix="leave it out, or give CORPUS ROOT")
     videos: list[LongVideo] = []
+    errors: list[Exception] = []
     names: set[str] = set()
     for source in gather_inputs(inputs):
         if isinstance(source, tuple):
             raise FrameError(f"{source[0]} is one picture", fix="give videos, or folders of frames")
-        videos.append(_plain_video(Path(source), fps, names, inputs))
+        path = _existing(Path(source), inputs)
+        name = unused_name(readable(output_name(path)), names)
+        try:
+            videos.append(_plain_video(path, name, fps))
+        except (EpirError, OSError) as error:  # the others may still succeed; this one fails when it is spotted
+            errors.append(error)
+            videos.append(LongVideo(PLAIN, name, name, path, fps or ASSUMED_RATE, None))
+    if errors and len(errors) == len(videos):
+        raise errors[0]
     return videos
 
 
@@ -117,14 +126,19 @@ def spot_video(
 ) -> SpottedRecord | FailedVideo:
     """Spot one video; `model` is packed if it goes to another machine."""
     recognizer = _recognizer(model, settings)
-    fps = settings.fps or (video.fps if video.path.is_dir() else None)  # a video file has time stamps
     try:
-        answer = recognizer.predict(video.path, fps=fps, progress=progress)
-    except EpirError as error:
-        return failure(video, error)
+        answer = recognizer.predict(video.path, fps=settings.fps or _known_rate(video), progress=progress)
+    except (EpirError, OSError) as error:  # the next video may still succeed
+        return failure(video, error if isinstance(error, EpirError) else machine_fault(error))
     shift = 0 if video.path.is_dir() else video.first  # frames of a video file are counted from 0
     intervals = tuple(sorted(_intervals(answer, shift), key=lambda each: (each.onset, each.offset)))
     return SpottedRecord(video.corpus, video.subject, video.name, str(video.path), intervals, answer.warnings)
+
+
+def _known_rate(video: LongVideo) -> float | None:
+    """The frame rate of a folder if its corpus tells it; a video file has time stamps."""
+    is_assumed = video.corpus == PLAIN and video.fps == ASSUMED_RATE
+    return video.fps if video.path.is_dir() and not is_assumed else None
 
 
 def _keep(store: SpottedStore, result: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> None:
@@ -171,8 +185,8 @@ def _recognizer(model: str | PackedModel | None, settings: SpotSettings) -> Reco
     )
 
 
-def _plain_video(path: Path, fps: float | None, names: set[str], inputs: Sequence[str]) -> LongVideo:
-    """A video given by its path; its name serves as the subject."""
+def _existing(path: Path, inputs: Sequence[str]) -> Path:
+    """The path; raises if nothing is there."""
     if not path.exists():
         known = ", ".join(list_long_corpora())
         is_corpus = len(inputs) == 2 and str(path) == inputs[0] and Path(inputs[1]).is_dir()
@@ -180,7 +194,11 @@ def _plain_video(path: Path, fps: float | None, names: set[str], inputs: Sequenc
             f"there is no folder or video {path}",
             fix=f"check the path; corpora of long videos are: {known}" if is_corpus else "check the path",
         )
-    name = unused_name(readable(path.name if path.is_dir() else path.stem), names)
+    return path
+
+
+def _plain_video(path: Path, name: str, fps: float | None) -> LongVideo:
+    """A video given by its path; its name serves as the subject."""
     with open_frames(path, fps) as frames:
         rate = frames.fps or ASSUMED_RATE
         first = frames.numbers[0] if path.is_dir() else 1

@@ -37,7 +37,8 @@ def draw_timeline(answer: Answer) -> "Figure":
     if not people:
         figure = new_figure(WIDTH, HEIGHT)
         axes = figure.subplots()
-        axes.text(0.5, 0.5, "onset and apex were given: nothing was spotted", ha="center", color=SOFT)
+        words = "onset and apex were given: nothing was spotted"
+        axes.text(0.5, 0.5, words if answer.found else f"{answer.label}: no motion to draw", ha="center", color=SOFT)
         axes.set_axis_off()
         return figure
     longest = sorted(people, key=lambda track: -len(people[track].numbers))[:MOST_PEOPLE]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from epir.core.errors import EpirError
 from epir.core.files import atomic_write
 from epir.models.predict import Tokens
 from epir.recognition.answer import Answer, Attribution, Evidence
@@ -43,7 +44,12 @@ LEAST_ARROW = 0.08  # share of the longest arrow: shorter ones are not drawn
 
 def draw_why(answer: Answer) -> "Figure":
     """Draw the attribution, onset, apex and scores; below them the flow and the tokens of the paper's method."""
-    assert answer.evidence is not None and answer.map is not None, "an answer with scores has pixels"
+    if answer.evidence is None or answer.map is None:
+        raise EpirError(
+            f"the pixels of this movement, frames {answer.onset} to {answer.offset}, were not kept: only the strongest "
+            "reported movements of a video can be plotted",
+            fix=f"call predict with onset={answer.onset} and apex={answer.apex}, and plot that answer",
+        )
     lines = [answer.text, *([answer.unit_text] if answer.units else [])]
     figure = new_figure(11.2, 6.4 + 0.22 * len(lines) + 0.2 * len(answer.warnings))
     places = figure.subplots(2, 4)

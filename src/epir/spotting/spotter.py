@@ -22,7 +22,7 @@ from epir.spotting.candidates import LASTING, LASTING_APART, LEAST, Candidate, f
 from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import FaceMeasure, Motion, MotionSample
 from epir.spotting.regions import GROUPS, REGIONS, members, named
-from epir.spotting.timeline import BLINK, INSIDE_MACRO, MACRO, MICRO_EXPRESSION, FaceMovement, Timeline
+from epir.spotting.timeline import BLINK, INSIDE_MACRO, MACRO, MICRO_EXPRESSION, FaceMovement, Timeline, longest_gap
 
 FASTEST = 100.0  # maximum instants per second; the frames of faster cameras are averaged
 BLOCK = 2.0  # seconds that are judged at once
@@ -30,7 +30,6 @@ AHEAD, BEHIND = 2.0, 6.0  # seconds after and before a block that are taken into
 MACRO_DELAY = 2.0  # seconds by which macro-expressions are judged later
 MACRO_SLACK = 0.5  # seconds before their block, as an apex may move to an earlier frame with more of the video seen
 MACRO_RATE = 15.0  # maximum instants per second for macro-expressions
-GAP = 0.15  # seconds without a face that end a run
 NEAR = 0.3  # share of the face's width: a new crop farther away belongs to another face
 OTHER_SIZE = 1.33  # ratio of sides: a larger change belongs to another face
 CUT = 30.0  # grey levels of mismatch above which the scene has changed
@@ -253,7 +252,7 @@ def _continues(run: FaceRun, tracked: TrackedFace, fps: float) -> bool:
     track, _, crop = run.faces[-1]
     return (
         tracked.track == track
-        and 0 < tracked.seconds - run.samples[-1].seconds <= max(GAP, 2.5 / fps)
+        and 0 < tracked.seconds - run.samples[-1].seconds <= longest_gap(fps)
         and float(np.hypot(tracked.crop.x - crop.x, tracked.crop.y - crop.y)) < NEAR * crop.side
         and 1 / OTHER_SIZE < tracked.crop.side / crop.side < OTHER_SIZE
     )

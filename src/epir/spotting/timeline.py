@@ -30,6 +30,7 @@ REASONS = (
     "unclear",
 )
 WITHOUT_EYES = [place for place, name in enumerate(GROUPS) if name != EYES]
+GAP = 0.15  # seconds without a face that end a run
 OVERLAP = 0.5  # intersection over union at which two intervals are the same movement
 
 
@@ -42,6 +43,11 @@ def overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
     shared = min(one[1], other[1]) - max(one[0], other[0]) + 1
     union = max(one[1], other[1]) - min(one[0], other[0]) + 1
     return max(shared, 0) / union
+
+
+def longest_gap(fps: float) -> float:
+    """The longest step in seconds between two frames of a run, at `fps` frames a second."""
+    return max(GAP, 2.5 / fps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,19 @@ class Timeline:
     @property
     def seconds(self) -> float:
         """How long the face was visible, without gaps."""
-        return len(self.numbers) / self.fps
+        return float(self.durations.sum())
+
+    @property
+    def durations(self) -> np.ndarray:
+        """How long each frame is shown, (n,) seconds, from the time stamps: the rate of a camera may change.
+
+        A frame before a gap counts as one frame of `fps`, a frame before a pause of the camera as the longest gap, and
+        the last frame as the one before it.
+        """
+        steps, longest = np.diff(self.stamps), longest_gap(self.fps)
+        is_gap = (np.diff(self.numbers) > 1) & (steps > longest)
+        shown = np.where(is_gap, 1 / self.fps, np.minimum(steps, longest))
+        return np.append(shown, shown[-1] if len(shown) else 1 / self.fps)[: len(self.numbers)]
 
     @property
     def face(self) -> np.ndarray:

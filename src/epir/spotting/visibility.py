@@ -20,8 +20,9 @@ import numpy as np
 
 from epir.core.words import percent
 from epir.faces.face import RELIABLE_FACE
+from epir.frames.pace import UNEVEN
 from epir.spotting.regions import GROUPS, MOUTH
-from epir.spotting.timeline import Timeline
+from epir.spotting.timeline import Timeline, longest_gap
 
 TABLE = "visibility.csv"
 STILL, SLIGHT, MOVING = "still", "slight motion", "speech or head motion"
@@ -37,7 +38,8 @@ SPEAKING = (0.003, 0.006)
 HEAD_MOVES = (0.006, 0.012)
 AROUND = 1.0  # seconds before and after that show whether someone talks or moves
 MOST = 0.7  # share of the time: a micro-expression takes less than the remainder
-SEEN = 0.5  # minimum share of the frames of a second that show the face
+SEEN = 0.5  # minimum share of a second in which the face is seen
+ROUNDED = 0.001  # seconds to which files round time stamps
 
 Recalls = Mapping[str, Mapping[float, float]]  # condition -> size of the movement -> recall
 
@@ -181,19 +183,26 @@ def _worst(people: tuple[VisibleSecond, ...]) -> VisibleSecond:
 def visible_seconds(
     timeline: Timeline, recalls: Recalls | None = None, span: tuple[float, float] | None = None
 ) -> tuple[VisibleSecond, ...]:
-    """Every second of a video, or of a span of it; the last one may be shorter."""
+    """Every second of a video, or of a span of it; the last one may be shorter, or a frame longer."""
     stamps = timeline.stamps
-    length = max(timeline.seconds, float(stamps[-1]) + 1 / timeline.fps if len(stamps) else 0.0)
+    durations, slowest = timeline.durations, 1.05 / longest_gap(timeline.fps)  # slower frames never form a run
+    length = float(stamps[-1]) + 1 / timeline.fps if len(stamps) else 0.0
     first, last = span or (0.0, length)
+    count = max(math.ceil(last - first - 1 / timeline.fps + ROUNDED), int(last > first))  # no frame begins after them
     seconds = []
-    for number in range(math.ceil(round(last - first, 6))):
+    for number in range(count):
         start = first + number
-        stop = min(start + 1.0, last)
+        stop = start + 1.0 if number < count - 1 else last
         inside = _between(stamps, start, stop)
-        if inside.stop - inside.start < SEEN * (stop - start) * timeline.fps:
+        frames, seen = inside.stop - inside.start, float(durations[inside].sum())
+        if not frames or seen < SEEN * (stop - start) - ROUNDED:
             seconds.append(VisibleSecond(start, stop, None, (), (NO_FACE,)))
             continue
-        reasons = _reasons(timeline, inside, start)
+        rate = frames / seen if UNEVEN * frames / seen < timeline.fps else timeline.fps  # slower in the dark
+        if rate < slowest:
+            seconds.append(VisibleSecond(start, stop, None, (SLOW,), (f"under {slowest:.0f} frames a second",)))
+            continue
+        reasons = _reasons(timeline, inside, start, rate)
         conditions = tuple(name for name in CONDITIONS if name in reasons) or (STILL,)
         sizes = {name: smallest_visible(name, recalls) for name in conditions}
         smallest = None if None in sizes.values() else max(size for size in sizes.values() if size is not None)
@@ -203,7 +212,7 @@ def visible_seconds(
     return tuple(seconds)
 
 
-def _reasons(timeline: Timeline, inside: slice, start: float) -> dict[str, list[str]]:
+def _reasons(timeline: Timeline, inside: slice, start: float, rate: float) -> dict[str, list[str]]:
     """The conditions that make a second hard to judge, each with its causes in words."""
     near = _between(timeline.stamps, start - AROUND, start + 1 + AROUND)
     reasons: dict[str, list[str]] = {}
@@ -216,8 +225,8 @@ def _reasons(timeline: Timeline, inside: slice, start: float) -> dict[str, list[
         reasons.setdefault(MOVING, []).append("a longer expression")
     if MOVING in reasons:
         reasons[MOVING] += reasons.pop(SLIGHT, [])
-    if timeline.fps < SLOW_RATE:
-        reasons[SLOW] = [f"{timeline.fps:.0f} frames a second"]
+    if rate < SLOW_RATE:
+        reasons[SLOW] = [f"{rate:.0f} frames a second"]
     sides = [crop.side for crop in timeline.squares[inside]]
     if sides and float(np.median(sides)) < RELIABLE_FACE:
         reasons[SMALL] = [f"a face about {round(float(np.median(sides)), -1):.0f} px wide"]

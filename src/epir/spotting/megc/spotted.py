@@ -142,7 +142,17 @@ class SpottedStore:
         self._identities: dict[str, str] = {}  # of the videos of this call, computed before they are read
 
     def add_videos(self, videos: Sequence[LongVideo]) -> None:
-        """Add videos with their annotation to annotation.csv; those of earlier calls stay."""
+        """Add videos with their annotation to annotation.csv; those of earlier calls stay.
+
+        Videos given by path are known by the names of their files: another file of a known name is an error.
+        """
+        for video in videos:
+            entry = self._entries.get(video.key, None) if video.corpus == PLAIN else None
+            if entry is not None and entry.content["path"] != str(video.path):
+                raise RunError(
+                    f"{self.folder} holds the result of another video called {video.name}: {entry.content['path']}",
+                    fix=f"choose another folder with --out, or rename {video.path}",
+                )
         known = {video.key: video for video in self._annotation()}
         known |= {video.key: video for video in videos}
         write_intervals(self.folder / ANNOTATION, known.values())
