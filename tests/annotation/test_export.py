@@ -133,6 +133,22 @@ def test_videos_of_one_file_name_are_exported_under_names_of_their_own(tmp_path)
     assert clips == {f"{name}_01": name for name in names}
 
 
+def test_people_of_study_toml_come_back_from_elan(study, tmp_path):
+    """p1.mp4 shows p3 as well, who has a recording too: without names she would be two people."""
+    study.set_curves(1, 1, {"numbers": np.arange(3, dtype=np.int32), "seconds": np.arange(3) / FPS})
+    study.set_curves(1, 0, {"numbers": np.arange(3, dtype=np.int32), "seconds": np.arange(3) / FPS})
+    study.words.people.update({"../p1.mp4": ["p1", "p3"]})
+    study.mark("anna", 1, 500, 510, 530, face=1, emotion="fear")
+    study.mark("anna", 3, 500, 510, 530, emotion="fear")
+    files = export_study(study, tmp_path / "study.eaf").files
+    back = import_rows(files, lambda _: Clock(FPS)).rows
+    assert {(row["frames"].rpartition("/")[2], row["subject"]) for row in back} == {
+        ("p1.mp4", "p1"), ("p1.mp4", "p3"), ("p2.mp4", "p2"), ("p3.mp4", "p3"),
+    }  # fmt: skip
+    notes = export_study(study, tmp_path / "intervals.csv").notes
+    assert "1 movement of other faces: epir spot manifest follows only the largest face" in notes
+
+
 def test_every_decision_is_listed_with_its_coder(study, tmp_path):
     accept(study, "ben", 7)
     done = export_study(study, tmp_path / "decisions.csv")

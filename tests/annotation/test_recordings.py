@@ -72,6 +72,19 @@ def test_a_moved_folder_keeps_its_decisions(folder):
         assert again[0].path == "../elsewhere/b.mp4" and len(study.decisions()) == 1
 
 
+def test_a_copy_is_left_out_and_the_first_file_stays(folder):
+    copy = folder / "day2" / "z.mp4"
+    shutil.copy(folder / "b.mp4", copy)
+    with Study.create(folder.parent / "study") as study:
+        for _ in range(2):
+            with pytest.warns(EpirWarning, match=r"left out: .*day2/z\.mp4 is a copy of \.\./recordings/b\.mp4"):
+                add_recordings(study, find_recordings([folder]))
+            assert [each.person for each in study.recordings()] == ["b", "a"]
+        (folder / "b.mp4").unlink()
+        add_recordings(study, find_recordings([folder]))
+        assert [each.person for each in study.recordings()] == ["a", "z"]
+
+
 def test_a_changed_video_is_refused(folder, numbered):
     with Study.create(folder.parent / "study") as study:
         recording, video = add_recordings(study, find_recordings([folder]))[0], folder / "b.mp4"

@@ -85,6 +85,12 @@ def test_undo_and_redo_are_those_of_a_list_of_states(tmp_path_factory, steps):
             assert now == states[-1]
 
 
+def test_a_mark_needs_a_face_that_was_tracked(study):
+    with pytest.raises(StudyError, match=r"recording 1 has no face 8\n  fix: mark on one of its faces: 1"):
+        study.mark("anna", 1, 1, 2, 3, face=7)
+    assert study.decisions() == []
+
+
 def test_a_mark_is_undone_and_comes_back(study):
     recording = study.recordings()[0].id
     mark = study.mark("anna", recording, 500, 510, 520, emotion="fear")

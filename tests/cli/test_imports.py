@@ -135,9 +135,14 @@ def test_times_become_the_frames_that_have_them(run, tmp_path, numbered, kind):
     assert "past the end" not in printed
 
 
-def test_a_rate_that_is_given_counts_frames_and_the_end_is_told(run, tmp_path, numbered):
+def test_a_rate_is_for_folders_alone_and_the_end_is_told(run, tmp_path, numbered):
     path = numbered.write(tmp_path / "uneven.mp4", times=UNEVEN, count=90)
-    assert imported_onsets(run, annotated(path, [1.0, 3.0]), "--fps", 24)[0] == [24, 72]
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(90):
+        (folder / f"{number:02d}.png").touch()
+    both = [annotated(place, [1.0, 3.0]) for place in (path, folder)]
+    assert imported_onsets(run, both[0], both[1], "--fps", 24)[0] == [30, 78, 24, 72]
     file = annotated(path, [1.0, 5.0])  # the last frame is shown from 3.458 to 3.5 s
     onsets, printed = imported_onsets(run, file)
     assert onsets[0] == 30 and onsets[1] > 89

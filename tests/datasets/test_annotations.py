@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import pympi
 import pytest
@@ -178,6 +179,16 @@ def test_several_people_of_one_video(tmp_path, video):
     assert len({row["clip"] for row in rows}) == 4
 
 
+def test_elan_names_the_person(tmp_path, video):
+    named = [replace(tier, person="p03") for tier in tiers(" of 1")]
+    path = write_eaf(tmp_path / "s01.eaf", [*tiers(" of 0"), *named], video)
+    assert [tier.person for tier in read_tiers(path).tiers] == ["", "", "", "p03", "p03", "p03"]
+    imported = import_rows([path], clock)
+    assert [row["subject"] for row in imported.rows] == ["s01-0", "s01-0", "p03", "p03"]
+    assert imported.unnamed == 1
+    assert {row["subject"] for row in import_rows([path], clock, subject="x").rows} == {"x-0", "x-1"}
+
+
 def test_numbers_past_the_end_are_told(tmp_path, video):
     files = [
         write_eaf(tmp_path / "s01.eaf", tiers(), video),
@@ -239,9 +250,23 @@ def test_a_csv_of_events(tmp_path, video):
     (row,) = import_rows([path], clock).rows
     assert (row["clip"], row["onset"], row["emotion"], row["action_units"]) == ("s01_01", "13", "positive", "L12")
     assert row["frames"] == str(video)
+    path.write_text("file,onset,class\ns02.mp4,13,positive\n")
+    with pytest.raises(DatasetError, match=r"events.csv annotates .*s02.mp4, which does not exist\n.*its column file"):
+        import_rows([path], clock)
     path.write_text("file,onset\na,1\n")
     with pytest.raises(DatasetError, match="has no column emotion"):
         import_rows([path], clock)
+
+
+def test_the_people_of_one_video_stay_apart_in_a_csv_too(tmp_path, video):
+    path = tmp_path / "events.csv"
+    path.write_text("file,track,onset,class\ns01.mp4,0,13,joy\ns01.mp4,1,20,joy\n")
+    assert [row["subject"] for row in import_rows([path], clock).rows] == ["s01-0", "s01-1"]
+    assert [row["subject"] for row in import_rows([path], clock, subject="x").rows] == ["x-0", "x-1"]
+    path.write_text("file,track,onset,class,subject\ns01.mp4,0,13,joy,anna\ns01.mp4,1.0,20,joy,ben\n")
+    assert [row["subject"] for row in import_rows([path], clock).rows] == ["anna", "ben"]
+    path.write_text("file,track,onset,class\ns01.mp4,1,13,joy\n")
+    assert [row["subject"] for row in import_rows([path], clock).rows] == ["s01"]
 
 
 def test_nothing_annotated_is_an_error(tmp_path, video):

@@ -8,6 +8,7 @@ import pytest
 
 from epir.core.errors import EpirError, EpirWarning
 from epir.core.output import MARK
+from epir.datasets.annotations import EMOTION, read_tiers
 from epir.frames.reader import open_frames
 from epir.recognition.outputs import GREEN, STRIP, STRIP_MARK, annotated, motion_strip, write_outputs, write_tables
 
@@ -89,6 +90,25 @@ def test_the_given_rate_selects_the_frames_that_are_written(recognizer, kind, fo
     write_outputs(source, answer, tmp_path / "out", **part)
     with open_frames(tmp_path / "out" / "annotated.mp4") as film:
         assert len(film) == answer.frame_count == 25
+
+
+def test_tiers_keep_to_the_times_of_a_slow_motion_file(recognizer, video, tmp_path):
+    """Filmed at 240 frames a second and played at 60; 60 frames a second are as many as the file says."""
+    answer = recognizer.predict(video, fps=240)
+    write_outputs(video, answer, tmp_path / "out", fps=240)
+    for ending in ("eaf", "TextGrid"):
+        (tier,) = [each for each in read_tiers(tmp_path / "out" / f"smile.{ending}").tiers if each.name == EMOTION]
+        (movement,) = tier.intervals
+        assert (movement.start, movement.end) == pytest.approx((answer.onset / 60, answer.offset / 60), abs=2e-3)
+    assert answer.onset_s == pytest.approx(answer.onset / 240, abs=1e-4)
+
+
+def test_the_values_on_disk_are_those_that_are_printed(answer, video, tmp_path):
+    write_outputs(video, answer, tmp_path / "out")
+    values = json.loads((tmp_path / "out" / "answer.json").read_text())
+    printed = json.loads(json.dumps(answer.to_dict_of_all()))
+    assert {name: values[name] for name in printed} == printed
+    assert values["answers"] == printed["movements"] and "rejected" in values
 
 
 @pytest.mark.parametrize("first", [0, 1, 101])

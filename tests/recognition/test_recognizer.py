@@ -127,6 +127,20 @@ def test_many_inputs_become_a_table_in_their_order(recognizer, smile, still, tmp
         recognizer.predict_many("a.mp4")
 
 
+@pytest.mark.parametrize("options", [{"onset": 3, "start": 0.1}, {"apex": 20, "end": 0.5}])
+def test_given_key_frames_and_times_exclude_each_other(recognizer, smile, options):
+    with pytest.raises(FrameError, match=r"leaves nothing to choose between two times\n  fix: leave out --start and"):
+        recognizer.predict(smile, fps=60, **options)
+
+
+def test_numpy_counts_frames_too_and_halves_of_frames_are_refused(recognizer, smile):
+    onset, apex = np.int64(12), np.int64(20)
+    values = recognizer.predict(smile, fps=60, onset=onset, apex=apex, explain=False).to_dict()
+    assert json.loads(json.dumps(values))["apex"] == 20
+    with pytest.raises(FrameError, match=r"onset cannot be 12\.7\n  fix: give the number of a frame, a whole number"):
+        recognizer.predict(smile, fps=60, onset=12.7)
+
+
 @pytest.mark.parametrize("options", [{"onset": 3}, {"apex": 1}, {"start": 0.5}, {"end": 1.0}])
 def test_two_pictures_have_no_frames_to_choose(recognizer, smile, options):
     with pytest.raises(FrameError, match=r"are the onset and the apex: .*\n  fix: leave out --onset"):

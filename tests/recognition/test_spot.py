@@ -207,6 +207,12 @@ def test_folders_that_cannot_be_scored_say_why(tmp_path, fake):
     write_intervals(tmp_path / "own.csv", corpus_of(tmp_path / "c"))
     videos, _ = read_spotted(tmp_path / "s", tmp_path / "own.csv")
     assert [len(video.labels) for video in videos] == [2, 2]
+    named = [replace(video, corpus="lab", subject="anna", first=0) for video in corpus_of(tmp_path / "c")]
+    write_intervals(tmp_path / "named.csv", named)  # of a lab that counts frames from 0
+    again, _ = read_spotted(tmp_path / "s", tmp_path / "named.csv")
+    assert {(video.corpus, video.subject) for video in again} == {("lab", "anna")}
+    pairs = [zip(*(each.predictions for each in both), strict=True) for both in zip(again, videos, strict=True)]
+    assert {one.onset - other.onset for both in pairs for one, other in both} == {-1}
     write_intervals(tmp_path / "other.csv", corpus_of(tmp_path / "c", ("z",)))
     with pytest.raises(EpirError, match=r"(?s)no video in common.*for example a"):
         read_spotted(tmp_path / "s", tmp_path / "other.csv")
@@ -254,7 +260,7 @@ def test_a_file_that_cannot_be_read_spares_the_others(tmp_path, fake, head, monk
     (tmp_path / "empty").mkdir()
     write_film(tmp_path / "b.mp4", [head] * 3, 50)
     videos = find_videos([str(tmp_path / name) for name in ("a.mp4", "empty", "b.mp4")])
-    assert [(video.name, video.frames) for video in videos] == [("a", None), ("empty", None), ("b", 3)]
+    assert [(video.name, video.frames) for video in videos] == [("a", None), ("empty", None), ("b", None)]
     predict = fake.predict
 
     def reading(path, **options):

@@ -220,6 +220,14 @@ def test_a_name_that_a_spreadsheet_would_run_is_escaped(quiet, name):
     assert {row["file"] for row in rows} == {f"'{name}"}
 
 
+def test_the_length_is_that_of_the_video_where_frames_are_repeated(look, clip, tmp_path):
+    with open_frames(clip) as frames:
+        taken = [frame.pixels for frame in frames]
+    twice = write_film(tmp_path / "twice.mp4", [frame for frame in taken for _ in range(2)], 200.0)
+    result, _ = answer_output(look(twice)[0], "/at/", movements=0)
+    assert result["seconds"] == pytest.approx(len(taken) / 100, abs=0.02)
+
+
 def test_a_result_is_json_and_lists_all_its_pictures(answer):
     result, pictures = answer_output(answer, "/at/", movements=12)
     assert json.loads(json.dumps(result, allow_nan=False)) == result

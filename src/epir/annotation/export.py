@@ -13,7 +13,7 @@ All but `decisions.csv` hold the decisions of one coder: adjudication ("agreed")
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -256,7 +256,9 @@ def _write_intervals(study: Study, path: Path, coded: Sequence[Coding]) -> Writt
                 )
             )
     write_intervals(path, videos)
-    return [path], coded, []
+    others = sum(coding.face > 0 for coding in coded)
+    largest = f"{counted(others, 'movement')} of other faces: epir spot manifest follows only the largest face"
+    return [path], coded, [largest] if others else []
 
 
 def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -> StudyExport:
@@ -326,15 +328,16 @@ def _tiers(study: Study, recording: Recording, coded: Sequence[Coding]) -> list[
         macro = [decision for decision in here if decision.kind == "macro"]
         frame, span = 1 / recording.fps, partial(_span, clock)
         apexes = [TierInterval(clock(decision.apex), clock(decision.apex) + frame, "apex") for decision in micro]
-        tiers += without_overlap(EMOTION + of, (span(decision, decision.emotion or "unnamed") for decision in micro))
-        tiers += without_overlap(APEX + of, apexes, points=True)
-        tiers += without_overlap(
+        of_face = without_overlap(EMOTION + of, (span(decision, decision.emotion or "unnamed") for decision in micro))
+        of_face += without_overlap(APEX + of, apexes, points=True)
+        of_face += without_overlap(
             UNITS + of, (span(decision, unit_codes(decision)) for decision in micro if decision.units)
         )
-        tiers += without_overlap(MACRO + of, (span(decision, decision.emotion or "unnamed") for decision in macro))
-        tiers += without_overlap(
+        of_face += without_overlap(MACRO + of, (span(decision, decision.emotion or "unnamed") for decision in macro))
+        of_face += without_overlap(
             NOTE + of, (span(decision, decision.note) for decision in (*micro, *macro) if decision.note)
         )
+        tiers += [replace(tier, person=study.person(recording, face)) for tier in of_face]
     return tiers
 
 

@@ -61,7 +61,7 @@ def check_video(path: Path) -> None:
 
 
 def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress | None = None) -> list[Recording]:
-    """Add videos to a study; a known video keeps its decisions, even if it was moved.
+    """Add videos to a study; a known video keeps its decisions, even if it was moved, and its copies are left out.
 
     Raises if study.toml then names people in something that is not a recording of the study.
     """
@@ -76,11 +76,23 @@ def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress |
         else:
             with VideoFrames(path) as frames:
                 announced, rate = frames.announced or len(frames.numbers), frames.fps or ASSUMED_RATE
-            added.append(_place(study, file_digest(path), path, announced, rate))
+            digest = file_digest(path)
+            if (original := _original(study, digest)) is not None:
+                warnings.warn(f"left out: {path} is a copy of {original.path}", EpirWarning, stacklevel=2)
+            added.append(original or _place(study, digest, path, announced, rate))
         progress.advance(note=path.name)
     progress.finish()
     study.check_people()
     return added
+
+
+def _original(study: Study, digest: str) -> Recording | None:
+    """The recording of the study with this content, if its file is still in place."""
+    for recording in study.recordings():
+        path = study.path(recording)
+        if recording.digest == digest and path.is_file() and file_digest(path) == digest:
+            return recording
+    return None
 
 
 def check_recording(study: Study, recording: Recording) -> Path:

@@ -205,7 +205,13 @@ class Study:
         """Mark a movement that the spotter did not propose, and accept it."""
         self.words.check_coder(coder)
         with self._writing():
-            new = StudyMovement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
+            faces = self.faces(self.recording(recording).id) or [0]
+            if face not in faces:
+                raise StudyError(
+                    f"recording {recording} has no face {face + 1}",
+                    fix=f"mark on one of its faces: {', '.join(str(number + 1) for number in faces)}",
+                )
+            new = StudyMovement(0, recording, face, onset, apex, offset, "hand", coder)
             decision = Decision(0, coder, "accept", onset, apex, offset)
             decision = self._checked(replace(decision, **_fields(fields)), new)
             id = self._insert_movement(new)

@@ -17,7 +17,8 @@ def import_annotations(
         Option(help="The video or folder of frames, if the files do not name it.", show_default="from the files"),
     ] = None,
     fps: Annotated[
-        float | None, Option(help="Frames per second, for folders of frames.", show_default="from the video")
+        float | None,
+        Option(help="Frames per second of folders of frames; videos have time stamps.", show_default="from the video"),
     ] = None,
     subject: Annotated[
         str | None, Option(help="The person in all of these files.", show_default="one per video")
@@ -42,17 +43,18 @@ def import_annotations(
     from epir.core.output import claimed_file, resolved
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
+    from epir.frames.seeking import frame_times
 
     @cache
     def clock_of(path: Path) -> Clock:
-        with open_frames(path, fps) as frames:
-            if frames.fps is None:
+        with open_frames(path, fps if path.is_dir() else None) as frames:
+            rate = frames.fps or fps
+            if rate is None:
                 raise FrameError(f"{path} does not give its frame rate", fix="give --fps")
             if path.is_dir():
-                return Clock(frames.fps, frames.numbers[0], frames.numbers[-1])
-            rate = frames.fps
-        stamps = _time_stamps(path)
-        return Clock(rate, last=len(stamps) - 1, stamps=stamps if fps is None else ())
+                return Clock(rate, frames.numbers[0], frames.numbers[-1])
+        stamps = frame_times(path)
+        return Clock(rate, last=len(stamps) - 1, stamps=stamps)
 
     names = TierNames(tier, apex_tier, units_tier)
     with claimed_file(out, force=force, inputs=files):
@@ -71,30 +73,6 @@ def import_annotations(
     lines.append(f"next: epir prepare manifest {out} --out maps")
     value = {"manifest": str(out), "clips": len(rows), "people": len(subjects), "without_movements": without}
     show({**value, "past_the_end": imported.past_the_end}, lines, as_json=as_json)
-
-
-def _time_stamps(video: Path) -> tuple[float, ...]:
-    """The time of every frame in seconds, as `epir predict` counts them."""
-    from math import inf
-
-    from av import FFmpegError
-
-    from epir.datasets.annotations import SHORTEST
-    from epir.frames.seeking import SeekableVideo
-    from epir.frames.video import VideoFrames
-
-    try:
-        listed = SeekableVideo(video).seconds()
-    except FFmpegError:  # the file is shorter than its index
-        listed = None
-    if listed is not None:
-        with VideoFrames(video) as frames:
-            if next(iter(frames)).seconds < SHORTEST:  # otherwise sound comes first, or the first pictures are lost
-                return tuple(listed.tolist())
-    times: list[float] = []
-    with VideoFrames(video, check=lambda number, seconds, width, height: times.append(seconds)) as frames:
-        list(frames.during(inf, inf))  # decodes every frame, and converts none to RGB
-    return tuple(times)
 
 
 def import_maps(

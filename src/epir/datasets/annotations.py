@@ -35,6 +35,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV: field -> possible names
     "fps": ("fps",),
     "subject": ("subject", "person"),
     "action_units": ("action_units", "units", "aus"),
+    "face": ("track",),
 }
 
 
@@ -54,6 +55,7 @@ class Tier:
     name: str
     intervals: tuple[TierInterval, ...]
     points: bool = False  # only the start of each interval counts
+    person: str = ""  # ELAN's participant
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
         relative = Path(os.path.relpath(resolved(media), resolved(path).parent)).as_posix()
         eaf.add_linked_file(resolved(media).as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
-        eaf.add_tier(tier.name)
+        eaf.add_tier(tier.name, part=tier.person or None)
         for interval in tier.intervals:
             start = round(1000 * interval.start)
             eaf.add_annotation(tier.name, start, max(round(1000 * interval.end), start + 1), interval.label)
@@ -139,7 +141,8 @@ def _read_eaf(path: Path) -> Tiers:
         for name in eaf.get_tier_names():
             spans = sorted(annotation[:3] for annotation in eaf.get_annotation_data_for_tier(name))
             intervals = tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans)
-            tiers.append(Tier(name, intervals))
+            person = str(eaf.get_parameters_for_tier(name).get("PARTICIPANT") or "").strip()
+            tiers.append(Tier(name, intervals, person=person))
         linked = [media for link in eaf.get_linked_files() if (media := _linked(path, link)) is not None]
     return Tiers(tuple(tiers), linked[0] if linked else None)
 
@@ -322,8 +325,8 @@ def _tier_rows(
             ]
             rows.append(
                 {
-                    "subject": subject or "",
-                    "face": person.replace(" of ", "-"),
+                    "subject": subject or tier.person,
+                    "face": "" if tier.person and not subject else person.replace(" of ", "-"),
                     "emotion": movement.label,
                     "frames": str(place),
                     "apex": "",
@@ -374,9 +377,20 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
             continue
         place = Path(row["frames"])
         place = place if place.is_absolute() or os.path.exists(place) else joined(path.parent, row["frames"])
-        row["subject"] = subject or row["subject"]
-        row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
+        if not place.exists():
+            raise DatasetError(
+                f"{path} annotates {place}, which does not exist",
+                fix=f"correct its column {columns['frames']}: paths of videos or folders, from the CSV or from here",
+            )
+        row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset", "face")}
         rows.append({**row, "frames": str(place)})
+    faces: dict[str, set[str]] = {}
+    for row in rows:
+        faces.setdefault(row["frames"], set()).add(row["face"])
+    for row in rows:
+        is_named = bool(row["subject"]) and subject is None
+        row["face"] = f"-{row['face'] or 0}" if len(faces[row["frames"]]) > 1 and not is_named else ""
+        row["subject"] = subject or row["subject"]
     return rows
 
 

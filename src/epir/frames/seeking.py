@@ -6,6 +6,7 @@ lands. If the list does not match the frames (missing or repeated stamps, or a d
 read forwards instead, which is slower and just as exact.
 """
 
+import math
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -23,7 +24,24 @@ if TYPE_CHECKING:
     from av.container import InputContainer
 
 CACHE = 256 << 20  # bytes of decoded frames
+AT_ZERO = 0.001  # seconds: a later first picture follows sound, or the first pictures are lost
 AHEAD = 60  # frames up to which decoding onwards is faster than a new seek
+
+
+def frame_times(path: Path) -> tuple[float, ...]:
+    """The time of every frame of a video in seconds, as players show them and `epir predict` counts them."""
+    try:
+        listed = SeekableVideo(path).seconds()
+    except av.FFmpegError:  # the file is shorter than its index
+        listed = None
+    if listed is not None:
+        with VideoFrames(path) as frames:
+            if next(iter(frames)).seconds < AT_ZERO:
+                return tuple(listed.tolist())
+    times: list[float] = []
+    with VideoFrames(path, check=lambda number, seconds, width, height: times.append(seconds)) as frames:
+        list(frames.during(math.inf, math.inf))  # decodes every frame, and converts none to RGB
+    return tuple(times)
 
 
 class SeekableVideo:

@@ -6,7 +6,7 @@ Axes: H, W pixels
 import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ from epir.faces.align import Crop
 from epir.frames.film import write_film
 from epir.frames.folder import numbered_pictures
 from epir.frames.reader import upright
-from epir.recognition.answer import Answer
+from epir.frames.seeking import frame_times
+from epir.recognition.answer import KEYS, Answer
 from epir.recognition.events import REJECTED, REPORTED, event_rows, events_table, frames_table
 from epir.recognition.source import open_source, output_name, source_paths
 from epir.spotting.megc.submission import SPOTTING_HEADERS, TYPES
@@ -77,18 +78,21 @@ def write_outputs(
             times = start or 0.0, math.inf if end is None else end
             film = place / "annotated.mp4"
             written.append(write_annotated_video(source, answer, film, times, progress or Silent(), fps=fps))
-        written += write_tables(source, answer, place, every=every)
-        whole = answer.to_dict_of_all()
-        about = {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
-        values = json.dumps({"answers": [each.to_dict() for each in answers], **about}, indent=1)
+        written += write_tables(source, answer, place, every=every, fps=fps)
+        values = json.dumps({"answers": [each.to_dict() for each in answers], **answer.to_dict_of_all()}, indent=1)
         written.append(place / "answer.json")
         written[-1].write_text(values + "\n", encoding="utf-8")
     return [folder / path.name for path in written]
 
 
-def answer_tiers(answer: Answer) -> list[Tier]:
-    """Tiers for emotion, apex, action units, what moved, rejected movements and candidates, per person if several."""
+def answer_tiers(answer: Answer, times: Sequence[float] = ()) -> list[Tier]:
+    """Tiers for emotion, apex, action units, what moved, rejected movements and candidates, per person if several.
+
+    `times` are the seconds of every frame where the media plays at another rate than `answer.fps`.
+    """
     rows = [row for row in event_rows(answer, every=True) if row["onset_s"] is not None]
+    if times:
+        rows = [{**row, **{f"{key}_s": _time_of(row[key], times) for key in KEYS}} for row in rows]
     tracks = sorted({row["track"] or 0 for row in rows})
     tiers: list[Tier] = []
     for track in tracks:
@@ -108,8 +112,17 @@ def answer_tiers(answer: Answer) -> list[Tier]:
     return tiers
 
 
-def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> list[Path]:
-    """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need a package."""
+def _time_of(number: int | None, times: Sequence[float]) -> float | None:
+    return None if number is None else times[min(number, len(times) - 1)]
+
+
+def write_tables(
+    source: Any, answer: Answer, folder: Path, *, every: bool = False, fps: float | None = None
+) -> list[Path]:
+    """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need a package.
+
+    With `fps`, the rate at which a video was filmed, the tiers keep to the times at which the file plays.
+    """
     media = Path(source) if isinstance(source, str | Path) else None
     stem = output_name(source)
     written = [folder / "events.csv"]
@@ -120,10 +133,12 @@ def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = Fal
     frames_table(answer, every=every).to_csv(written[1], index=False)
     is_from_1 = media is not None and media.is_dir() and 0 not in numbered_pictures(media)
     written[2].write_text(megc_text(answer, stem, 0 if is_from_1 else 1), encoding="utf-8")
-    tiers = answer_tiers(answer)
+    times = frame_times(media) if fps is not None and media is not None and media.is_file() else ()
+    tiers = answer_tiers(answer, times)
+    end = times[-1] if times else max(answer.span[1], answer.timeline.seconds)
     try:
         written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
-        written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, max(answer.span[1], answer.timeline.seconds)))
+        written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, end))
     except MissingExtra as error:
         warning = f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}"
         warnings.warn(warning, EpirWarning, stacklevel=3)

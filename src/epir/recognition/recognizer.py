@@ -34,6 +34,7 @@ from epir.recognition.source import (
     check_key_frames,
     check_times,
     chosen_frames,
+    frame_number,
     open_source,
     source_name,
     too_few,
@@ -150,6 +151,7 @@ class Recognizer:
         """
         name = source_name(source) if name is None else name
         check_times(fps, start, end)
+        onset, apex = frame_number(onset, "onset"), frame_number(apex, "apex")
         if not 0 <= candidates <= MOST_CANDIDATES:
             raise ConfigError(f"candidates cannot be {candidates:g}", fix=f"give a number from 0 to {MOST_CANDIDATES}")
         check_known(faces, ("largest", "all"), what="choice of faces")
@@ -161,6 +163,11 @@ class Recognizer:
                         fix="leave out --onset, --apex, --start and --end, or give a video or a folder",
                     )
                 onset, apex = 0, 1
+            elif (onset is not None or apex is not None) and (start is not None or end is not None):
+                raise FrameError(
+                    "a given onset or apex leaves nothing to choose between two times",
+                    fix="leave out --start and --end, or --onset and --apex",
+                )
             check_key_frames(frames, onset, apex)
             if isinstance(frames, FolderFrames):
                 frames.notes += frames.inspect(frames.numbers[0], frames.numbers[-1])

@@ -6,6 +6,7 @@ Axes: T frames, H, W pixels
 import math
 import os
 from collections.abc import Iterator, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,14 @@ def check_times(fps: float | None, start: float | None, end: float | None) -> No
             f"there is nothing between --start {start or 0.0:g} and --end {end if end is not None else math.inf:g}",
             fix="give seconds from 0 on, with the start before the end",
         )
+
+
+def frame_number(value: Any, name: str) -> int | None:
+    """A frame number as a plain integer; NumPy's integers become one."""
+    try:
+        return None if value is None else index(value)
+    except TypeError:
+        raise FrameError(f"{name} cannot be {value!r}", fix="give the number of a frame, a whole number") from None
 
 
 def check_order(onset: int | None, apex: int | None) -> None:

@@ -202,4 +202,5 @@ def _plain_video(path: Path, name: str, fps: float | None) -> LongVideo:
     with open_frames(path, fps) as frames:
         rate = frames.fps or ASSUMED_RATE
         first = frames.numbers[0] if path.is_dir() else 1
-        return LongVideo(PLAIN, name, name, path, rate, frames.announced, (), first=first)
+        held = frames.announced if path.is_dir() else None  # what the container of a video announces may be wrong
+        return LongVideo(PLAIN, name, name, path, rate, held, (), first=first)

@@ -74,13 +74,13 @@ def answer_output(answer: Answer, url: str, *, movements: int, labels: Sequence[
         addresses = {name.split("-")[0]: url + name for name in pictures}
         entries.append({**movement.to_dict(), "pictures": addresses, "scales": _scales(movement) if pictures else {}})
     files["events.csv"] = _csv(answer, labels)
-    frames, fps = answer.frame_count, answer.fps
+    start, end = answer.span
     return {
         **answer.to_dict_of_all(),
         "movements": entries,
         "pictures": {name.split(".")[0]: url + name for name in whole_clip},
         "table": f"{url}events.csv",
-        "seconds": round(frames / fps, 4) if fps and frames else None,
+        "seconds": round(end - start, 4) or None,
         "curves": motion_curves(answer),
     }, files
 

@@ -12,7 +12,7 @@ Frames are counted as in `epir.datasets.intervals`; intervals include both ends.
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -242,17 +242,19 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
     """
     folder, notes = Path(folder), []
     videos, failed = _finished(folder)
-    if annotation is not None:
-        videos = _with_labels(videos, read_intervals(Path(annotation), corpus=PLAIN), Path(annotation))
-    if not any(video.intervals for video in videos):
+    labelled = {} if annotation is None else _labelled(videos, Path(annotation))
+    pairs = [(video, labelled.get(video.name, video)) for video in videos]
+    if not any(label.intervals for _, label in pairs):
         raise RunError(
             f"the videos of {folder} have no annotation to compare with",
             fix="spot an annotated corpus (epir spot CORPUS ROOT), or give a list of intervals with --annotation",
         )
     scored = []
-    for video in videos:
+    for video, label in pairs:
         predictions = () if video.key in failed else read_record(folder, video.key).as_intervals()
-        scored.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, predictions))
+        shift = 0 if video.path.is_dir() else label.first - video.first  # lists may count the frames of a file from 0
+        predictions = tuple(_shifted(each, shift) for each in predictions)
+        scored.append(SpottedVideo(label.corpus, label.subject, label.name, label.intervals, predictions))
     if failed:
         notes.append(
             f"{len(failed)} of {counted(len(videos), 'video')} could not be spotted and count as without predictions."
@@ -304,16 +306,21 @@ def _finished(folder: Path) -> tuple[list[LongVideo], set[str]]:
     return videos, failed
 
 
-def _with_labels(videos: Sequence[LongVideo], labelled: Sequence[LongVideo], path: Path) -> list[LongVideo]:
-    """The videos with the labels of another list, matched by name."""
-    by_name = {video.name: video for video in labelled}
+def _labelled(videos: Sequence[LongVideo], path: Path) -> dict[str, LongVideo]:
+    """The videos of another list by name."""
+    labelled = {video.name: video for video in read_intervals(path, corpus=PLAIN)}
     names = {video.name for video in videos}
-    if not names & by_name.keys():
+    if not names & labelled.keys():
         raise ConfigError(
             f"{path} and the spotted videos have no video in common",
             fix=f"use the names of the spotted videos, for example {min(names)}",
         )
-    return [by_name.get(video.name, video) for video in videos]
+    return labelled
+
+
+def _shifted(interval: Interval, shift: int) -> Interval:
+    apex = None if interval.apex is None else interval.apex + shift
+    return replace(interval, onset=interval.onset + shift, apex=apex, offset=interval.offset + shift)
 
 
 def _interval_rows(
