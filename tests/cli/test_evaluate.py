@@ -20,6 +20,37 @@ def test_it_prints_the_table_and_writes_the_run(epir, noise, tmp_path):
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {"config.toml", "predictions.csv", "scores.json"}
 
 
+def test_the_recorded_command_of_each_model_of_a_series_can_be_run_again(epir, noise, tmp_path, monkeypatch):
+    """Its own reference, and only the options that apply to it."""
+    noise()
+    monkeypatch.chdir(tmp_path)
+    epir("new", "method", "my_net.py")
+    words = "--folds 2 --workers 1 --training paper --set training.epochs=1 --record results"
+    start = "evaluate maps --protocol cde --model"
+    code, _, err = epir(*f"{start} my_net.py:MyNet,bi-woof --out runs {words}".split())
+    assert code == 0, err
+    commands = {path.stem: json.loads(path.read_text())["command"] for path in Path("results").iterdir()}
+    assert commands == {
+        "MyNet": f"epir {start} my_net.py:MyNet --folds 2 --training paper --set training.epochs=1",
+        "bi-woof": f"epir {start} bi-woof --folds 2",
+    }
+    for name, command in commands.items():
+        code, _, err = epir(*command.split()[1:], "--workers", 1, "--out", f"again/{name}", "--record", "results")
+        assert code == 0, err
+
+
+def test_what_a_protocol_leaves_out_is_said_once(epir, noise, tmp_path):
+    maps, protocol = noise(corpora=("casme2", "samm")), tmp_path / "mine.toml"
+    text = 'classes = ["negative", "positive", "surprise"]\ncorpora = ["casme2", "{}"]\n'
+    protocol.write_text(text.format("smic"))
+    words = ("evaluate", maps, "--protocol", protocol, "--model", "bi-woof,mdmo", "--folds", 2, "--workers", 1)
+    code, _, err = epir(*words, "--out", tmp_path / "runs")
+    assert code == 0 and err.count("note: the protocol mine leaves out 12 of 24 clips\n") == err.count("note: ") == 1
+    protocol.write_text(text.format("sammm"))
+    code, _, err = epir(*words, "--out", tmp_path / "runs")
+    assert code == 2 and err.endswith("fix: did you mean 'samm'? If not, remove 'sammm' from the protocol\n")
+
+
 def test_json_is_the_last_thing_on_stdout(epir, noise, tmp_path):
     maps = noise()
     code, out, _ = epir("evaluate", maps, "--protocol", "cde", "--out", tmp_path / "run", "--json", *QUICK)

@@ -83,6 +83,7 @@ def empty_folder(monkeypatch, tmp_path):
 def test_the_template_works_and_so_does_its_test(epir, empty_folder):
     code, out, _ = epir("new", "method", "my_net.py")
     assert code == 0 and "--model my_net.py:MyNet" in out
+    assert "python -m pytest test_my_net.py (needs pytest: pip install -c constraints.txt pytest," in out
     assert 25 <= len((empty_folder / "my_net.py").read_text().splitlines()) <= 45
     test = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_net.py"],

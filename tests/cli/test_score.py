@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, RunError
 from epir.evaluation.conventions import LAST, PERSON_POOLED
 
 
@@ -54,3 +54,18 @@ def test_conflicting_options_are_refused(call, run_folder, tmp_path):
         call(run_folder, "--challenge", "2025")
     with pytest.raises(ConfigError, match=r"is a run and .* is not"):
         call(run_folder, tmp_path)
+
+
+def test_a_missing_folder_and_a_folder_of_runs_are_told_apart(call, run_folder, tmp_path):
+    home = run_folder.parent
+    for folders, words in (
+        ((home,), rf"{home} is a folder of runs\n  fix: score the runs in it: {run_folder}$"),
+        (
+            (tmp_path / "no",),
+            r"no run or spotted folder .*/no\n  fix: check the path, or create one with epir evaluate or",
+        ),
+        ((run_folder, tmp_path / "no"), "there is no run or spotted folder"),
+        ((tmp_path,), r"holds no spotted videos\n"),
+    ):
+        with pytest.raises(RunError, match=words):
+            call(*folders)

@@ -34,7 +34,10 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
 
 def test_a_folder_is_replaced_only_with_force_and_leaves_nothing_beside_it(tmp_path):
     make(tmp_path / "out")
-    with pytest.raises(EpirError, match=r"out exists already\n  fix: choose another name, or add --force"):
+    with pytest.raises(
+        EpirError,
+        match=r"out exists already\n  fix: choose another name, or replace it with --force \(force=True in Python\)",
+    ):
         make(tmp_path / "out")
     make(tmp_path / "out", "2", force=True)
     assert (tmp_path / "out" / "a").read_text() == "2"

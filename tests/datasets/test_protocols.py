@@ -291,6 +291,44 @@ def test_a_filter_by_a_column_that_no_clip_has(write):
         protocol.check_columns([Clip("mine", "s", "c", "joy", extra={"cameras": "fast"})])
 
 
+def names(*pairs):
+    return [Clip(corpus, "s", f"c{number}", emotion) for number, (corpus, emotion) in enumerate(pairs)]
+
+
+TABLES = "[words.casme2]\na = ['disgust']\n[words.{}]\nb = ['x']"
+
+
+@pytest.mark.parametrize("slip", ["sammm", "SAMM", "sam"])
+@pytest.mark.parametrize("key", ["corpora = ['casme2', '{}']", TABLES, f"corpora = ['casme2', 'samm']\n{TABLES}"])
+def test_a_misspelt_corpus_leaves_no_clip_out_in_silence(write, key, slip):
+    protocol = get_protocol(write(f'classes = ["a", "b"]\n{key.format(slip)}\n'))
+    words = (
+        f"the protocol mine names the corpus '{slip}', of which there is no clip, but not 'samm'\n"
+        rf"  fix: did you mean 'samm'\? If not, remove '{slip}' from the protocol"
+    )
+    with pytest.raises(ProtocolError, match=words):
+        protocol.check_names(names(("casme2", "a"), ("samm", "b")))
+    protocol.check_names(names(("casme2", "a")))  # maps of fewer corpora
+
+
+def test_a_protocol_may_name_more_corpora_than_there_are_maps_of(write):
+    protocol = get_protocol(write('classes = ["a", "b"]\ncorpora = ["casme2", "lab1", "lab2"]\n'))
+    protocol.check_names(names(("casme3", "a"), ("lab2", "b"), ("lab3", "b")))
+    for name in list_protocols()[:-1]:
+        get_protocol(name).check_names(names(("casme", "a"), ("samn", "b")))
+
+
+def test_a_misspelt_word_to_leave_out_is_refused(write):
+    protocol = get_protocol(write('classes = ["a", "b"]\n[leave_out]\nwords = ["uncleer", "sadness", "odd"]\n'))
+    words = (
+        r"the protocol mine leaves out the word 'uncleer', which no clip has\n"
+        r"  fix: did you mean 'unclear'\? If not, remove 'uncleer' from \[leave_out\]"
+    )
+    with pytest.raises(ProtocolError, match=words):
+        protocol.check_names(names(("lab", "a"), ("lab", "Unclear")))
+    protocol.check_names(names(("lab", "a"), ("lab", "sadnes")))  # a word of known corpora is no slip
+
+
 SPLIT = 'classes = ["a", "b"]\n[split]\ntrain = ["lab/*"]\ntest = ["mine/s1", "mine/s2"]\n'
 
 

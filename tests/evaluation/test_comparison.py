@@ -21,7 +21,6 @@ from epir.evaluation.comparison import (
     mean_ranks,
     permutation_test,
     scores_with_training,
-    setting_differences,
     training_of,
 )
 from epir.evaluation.experiment import ZERO_SHOT, Experiment
@@ -182,16 +181,6 @@ def test_an_estimator_has_no_recipe_and_a_zero_shot_run_names_its_weights():
     shipped = weights_digest(shipped_folder())
     assert training_of(experiment_of(folds=ZERO_SHOT, weights=shipped)) == Training("none", "shipped")
     assert training_of(experiment_of(folds=ZERO_SHOT, weights="ab" * 32)) == Training("none", "sha256 abababab")
-
-
-def test_settings_of_one_model_alone_stand_in_one_line():
-    first, second = experiment_of("epir"), experiment_of("ststnet", training=TrainingSettings(epochs=7))
-    lines = setting_differences(first, second)
-    assert "model.name: epir -> ststnet" in lines and any(line.startswith("training.epochs:") for line in lines)
-    alone = [line for line in lines if "only" in line]
-    assert alone[0].startswith("settings only epir has: ") and "blocks" in alone[0] and len(alone) <= 2
-    assert not any("unset" in line for line in lines)
-    assert setting_differences(first, first) == []
 
 
 def test_scores_for_json_say_their_training():

@@ -6,7 +6,10 @@ import pytest
 
 from epir.evaluation.conventions import (
     FOLD_MEAN,
+    IMPORTED,
+    IMPORTED_MEAN,
     LAST,
+    ONCE,
     ONE_EPOCH,
     PERSON_MEAN,
     PERSON_POOLED,
@@ -14,7 +17,7 @@ from epir.evaluation.conventions import (
     convention_table,
     epoch_rows,
 )
-from epir.evaluation.experiment import Experiment
+from epir.evaluation.experiment import ELSEWHERE, Experiment
 from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
@@ -103,7 +106,19 @@ def without_epochs(fold):
 def test_zero_shot_has_one_row():
     run = make_run(folds="zero-shot")
     zero = Run(run.folder, run.experiment, tuple(map(without_epochs, run.folds)), run.scores, {})
-    assert [row.name for row in convention_rows(zero)] == [LAST]
+    assert [(row.name, row.leaks) for row in convention_rows(zero)] == [(ONCE, False)]
+    text = convention_table(zero).text()
+    assert "predicted once, no training  strict" in text and "epoch is chosen" in text and "last epoch" not in text
+
+
+def test_imported_predictions_are_not_checked_rather_than_leaking():
+    run = make_run(folds=ELSEWHERE)
+    imported = Run(run.folder, run.experiment, tuple(map(without_epochs, run.folds)), run.scores, {})
+    assert [(row.name, row.leaks) for row in convention_rows(imported)] == [(IMPORTED, None), (IMPORTED_MEAN, None)]
+    table = convention_table(imported)
+    assert [row.cells[1] for row in table.rows] == ["trained elsewhere: not checked"] * 2
+    assert [row.strong for row in table.rows] == [True, False] and {row.kind for row in table.rows} == {"best_epoch"}
+    assert not any(words in table.text() for words in ("leaks", "strict", "last epoch"))
 
 
 def test_everything_leaks_where_people_were_seen_in_training():

@@ -9,12 +9,15 @@ from epir.core.config import to_dict, write_toml
 from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirWarning
 from epir.evaluation.experiment import (
+    ELSEWHERE,
     Experiment,
+    ForeignModel,
     experiment_from,
     first_weights,
     inner_scores,
     read_experiment,
     resolve_settings,
+    setting_differences,
     with_choice,
 )
 from epir.evaluation.run import evaluate
@@ -35,6 +38,31 @@ def test_an_experiment_survives_its_file(tmp_path, model):
     experiment = replace(EXPERIMENT, model=model_settings(model, classes=2))
     write_toml(experiment, tmp_path / "config.toml")
     assert read_experiment(tmp_path / "config.toml") == experiment
+
+
+def test_settings_of_one_model_alone_stand_in_one_line():
+    other = replace(EXPERIMENT, model=model_settings("ststnet", classes=2), training=TrainingSettings(epochs=7))
+    lines = setting_differences(EXPERIMENT, other)
+    assert "model.name: epir -> ststnet" in lines and any(line.startswith("training.epochs:") for line in lines)
+    alone = [line for line in lines if "only" in line]
+    assert alone[0].startswith("settings only epir has: ") and "blocks" in alone[0] and len(alone) <= 2
+    assert not any("unset" in line for line in lines)
+    assert setting_differences(EXPERIMENT, EXPERIMENT) == []
+
+
+def test_methods_without_training_of_ours_differ_in_no_training_setting():
+    """An estimator, imported predictions and zero-shot keep a record of training settings that decide nothing."""
+    training = TrainingSettings(epochs=7, shift_at_prediction=3)
+    estimator = replace(EXPERIMENT, model=model_settings("bi-woof", classes=2), training=training)
+    imported = replace(EXPERIMENT, model=ForeignModel("theirs"), folds=ELSEWHERE, training=training)
+    zero_shot = replace(EXPERIMENT, folds="zero-shot", training=training)
+    for other in (estimator, imported):
+        for pair in ((EXPERIMENT, other), (other, EXPERIMENT)):
+            assert not any(line.startswith("training.") for line in setting_differences(*pair))
+    assert setting_differences(EXPERIMENT, zero_shot) == [
+        "folds: loso -> zero-shot",
+        "training.shift_at_prediction: 0 -> 3",
+    ]
 
 
 @pytest.mark.parametrize("folds", ["loso", "loco", "2", "10", "zero-shot"])

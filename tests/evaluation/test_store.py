@@ -98,6 +98,16 @@ def test_other_settings_are_refused_with_the_difference(tmp_path):
     assert len(open_run(tmp_path).folds) == 2  # nothing is lost
 
 
+def test_the_refusal_names_no_training_of_a_method_that_has_none(tmp_path):
+    finished(tmp_path)
+    with (
+        pytest.raises(RunError, match=r"maps \(model.name: ststnet -> bi-woof; .*\)\n") as error,
+        open_store(tmp_path, replace(EXPERIMENT, model=model_settings("bi-woof"), training=training_recipe("scratch"))),
+    ):
+        pass
+    assert "training." not in error.value.problem
+
+
 def test_more_seeds_go_on_with_what_is_done(tmp_path):
     finished(tmp_path)
     more = replace(EXPERIMENT, seeds=3)
@@ -163,6 +173,47 @@ def test_force_starts_over(tmp_path):
     with open_store(tmp_path, changed, force=True) as store:
         assert not store.has("casme2/1", 0)
     assert read_experiment(tmp_path / "config.toml") == changed and not (tmp_path / "scores.json").exists()
+
+
+def test_lost_settings_are_written_again_if_the_folds_are_of_the_same_experiment(tmp_path):
+    before = finished(tmp_path, replace(EXPERIMENT, seeds=2))
+    (tmp_path / "config.toml").unlink()
+    with open_store(tmp_path, EXPERIMENT) as store:
+        assert store.has("casme2/1", 0) and store.has("samm/2", 1)
+        assert store.finish(HELD_OUT).folds == before.folds[::2]
+    assert read_experiment(tmp_path / "config.toml") == EXPERIMENT
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_lost_settings_do_not_cost_the_folds_of_another_experiment(tmp_path, is_damaged):
+    finished(tmp_path)
+    (tmp_path / "config.toml").unlink()
+    changed = replace(EXPERIMENT, classes=("a", "b"))
+    if is_damaged:
+        changed = EXPERIMENT
+        (tmp_path / "folds" / "samm+2__seed0.json").write_text("{")
+    words = (
+        r"has 2 finished folds but no config.toml, and not all are of this command\n"
+        r"  fix: restore config.toml, choose another folder with --out, or start over with --force"
+    )
+    with pytest.raises(RunError, match=words), open_store(tmp_path, changed):
+        pass
+    assert len(list((tmp_path / "folds").iterdir())) == 2 and not (tmp_path / "config.toml").exists()
+    with open_store(tmp_path, changed, force=True) as store:
+        assert not store.has("casme2/1", 0)
+
+
+def test_what_a_killed_force_leaves_is_removed(tmp_path, monkeypatch):
+    finished(tmp_path)
+    monkeypatch.setattr("epir.evaluation.store.shutil.rmtree", lambda folder: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt), open_store(tmp_path, EXPERIMENT, force=True):
+        pass
+    monkeypatch.undo()
+    assert len(list(tmp_path.glob(".given-up-*/folds/*.json"))) == 2
+    changed = replace(EXPERIMENT, folds="5")
+    with open_store(tmp_path, changed) as store:
+        assert not store.has("casme2/1", 0) and not list(tmp_path.glob(".given-up-*"))
+    assert read_experiment(tmp_path / "config.toml") == changed
 
 
 def test_force_does_not_reach_through_a_link_onto_a_run_of_another_protocol(tmp_path):

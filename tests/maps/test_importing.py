@@ -92,6 +92,19 @@ def test_rows_and_files_that_do_not_fit(write_table, tmp_path, rows, words):
     assert not (tmp_path / "maps").exists()
 
 
+def test_extra_files_in_subfolders_are_told_and_hidden_ones_and_the_output_are_not(write_table, tmp_path):
+    where = write_table("1,a,joy", "2,deep/c,joy", "3,b,joy")
+    folder = tmp_path / "flow"
+    where["out"] = folder / "out" / "maps"
+    write_png(folder / "deep" / "c.png", picture(20))
+    write_png(folder / ".cache" / "d.png", picture(20))
+    assert len(import_maps(**where).maps) == 3
+    assert len(import_maps(**where, force=True).maps) == 3
+    write_png(folder / "deep" / "b.png", picture(20))
+    with pytest.raises(MapSetError, match=r"do not match: the file deep/b\.png is in no row of the table\n"):
+        import_maps(**where, force=True)
+
+
 def test_every_bad_file_is_told_with_its_row(write_table, tmp_path):
     folder = tmp_path / "flow"
     write_png(folder / "large.png", picture(0, size=7))
@@ -153,6 +166,10 @@ def test_the_published_composite(published, tmp_path):
     clips = gather([imported.maps], "cde")
     assert len({clip.person for clip in clips.clips}) == 68 and clips.left_out == 0
     lines = published.read_text().splitlines()
+    published.write_text("\n".join(lines).replace("\ncasme2,", "\nCASME2,"))
+    words = r"0 people of casme2, expected 24; it names the corpora 'CASME2', which are none of casme2, samm, smic\n"
+    with pytest.raises(MapSetError, match=words):
+        import_maps(published.parent, tmp_path / "other", layout="htnet")
     published.write_text("\n".join([lines[0].replace("label", "lable"), *lines[1:]]))
     with pytest.raises(
         MapSetError, match=r"lacks the column 'label'\n  fix: give a CSV with the columns dataset, sub, "
@@ -163,3 +180,17 @@ def test_the_published_composite(published, tmp_path):
         MapSetError, match=r"is not the published table: 110 clips of positive, expected 109; 82 clips of sur"
     ):
         import_maps(published.parent, tmp_path / "other", layout="htnet")
+
+
+def test_published_maps_that_are_not_unpacked_are_told_at_once(published, tmp_path):
+    home, maps = published.parent, published.parent / LAYOUTS["htnet"].maps
+    fix = r"\n  fix: unpack the published maps there, or give the folder of the maps, and the table with --labels"
+    maps.rename(tmp_path / "elsewhere")
+    write_png(home / "figure.png", picture(0))  # of the repository, not a map
+    for given in ({}, {"labels": published}):
+        with pytest.raises(MapSetError, match=rf"the maps are missing: {maps} is not there{fix}"):
+            import_maps(home, tmp_path / "maps", layout="htnet", **given)
+    maps.mkdir()
+    with pytest.raises(MapSetError, match=rf"the maps are missing: {maps} holds none{fix}"):
+        import_maps(home, tmp_path / "maps", layout="htnet")
+    assert len(import_maps(tmp_path / "elsewhere", tmp_path / "maps", labels=published, layout="htnet").maps) == 442

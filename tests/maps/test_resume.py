@@ -116,7 +116,9 @@ def test_nothing_there_or_force_is_nothing(tmp_path, out):
     ],
 )
 def test_another_request_is_refused_with_what_differs(out, changes, size, words):
-    with pytest.raises(MapSetError, match=rf"maps exists already, with {words}.*\n  fix: .*--force"):
+    with pytest.raises(
+        MapSetError, match=rf"maps exists already, with {words}.*\n  fix: .*--force \(force=True in Python\)"
+    ):
         existing_set(out, flow_recipe("epir", changes), size, "other", force=False)
 
 

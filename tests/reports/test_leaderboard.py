@@ -21,6 +21,7 @@ from epir.reports.leaderboard import (
     clean_command,
     fill_blocks,
     fill_pages,
+    main,
     read_results,
     record_bench,
     record_result,
@@ -152,13 +153,12 @@ def test_recording_again_replaces_the_result_and_nothing_else(home, tmp_path):
         (lambda result: None, "none of 48 answers differs from those of abc"),
         (lambda result: result["predictions"]["answers"].reverse(), r"\d+ of 48 answers differ from those of abc"),
         (lambda result: result["predictions"].update(answers=["0" * 24] * 2), r"\d+ of 48 answers differ from"),
-        (lambda result: result["predictions"]["answers"].pop(), "other clips or seeds than those of abc"),
+        (lambda result: result["predictions"]["answers"].pop(), "other seeds than those of abc"),
         (lambda result: result["predictions"].clear(), "not compared with the answers of abc"),
         (
             lambda result: [result.pop(key) for key in ("versions", "classes")],
             "not compared with the answers of no known",
         ),
-        (lambda result: result["predictions"]["clips"].reverse(), "other clips or seeds than those of abc"),
         (lambda result: result.update(predictions=None), "not compared with the answers of abc"),
         (lambda result: result["versions"].pop("commit"), "none of 48 answers differs from those of no known commit"),
     ],
@@ -173,6 +173,49 @@ def test_recording_again_says_how_many_answers_changed(home, tmp_path, change, w
     change(before)
     path.write_text(json.dumps(before))
     assert re.fullmatch(f"{words}.*", record_result(run, tmp_path, "epir evaluate one")[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda result: result.update(clips=325, protocol="cde48", predictions=None), "cde48, 325 clips"),
+        (lambda result: result["predictions"]["clips"].__setitem__(0, "synthetic/s1/other"), "sde, 24 clips"),
+        (lambda result: result["classes"].reverse(), "sde, 24 clips"),
+    ],
+)
+def test_a_result_of_other_clips_is_not_replaced(home, tmp_path, change, words):
+    from epir.evaluation.store import open_run
+
+    run = open_run(home / "run")
+    path, _ = record_result(run, tmp_path, "epir evaluate one")
+    before = json.loads(path.read_text())
+    change(before)
+    path.write_text(json.dumps(before))
+    fix = f"choose another folder for --record, or another name for --out; the run {home / 'run'} is finished"
+    words = rf"run.json is a result of other clips \({words}\) than this run \(sde, 24 clips\)\n  fix: {fix}"
+    with pytest.raises(OutputError, match=words):
+        record_result(run, tmp_path, "epir evaluate one")
+    assert json.loads(path.read_text()) == before
+
+
+def test_a_result_of_the_same_clips_under_another_name_of_the_protocol_is_replaced(home, tmp_path):
+    from epir.evaluation.store import open_run
+
+    run = open_run(home / "run")
+    path, _ = record_result(run, tmp_path, "epir evaluate one")
+    path.write_text(path.read_text().replace('"protocol": "sde"', '"protocol": "mine"'))
+    record_result(run, tmp_path, "epir evaluate one")
+    assert json.loads(path.read_text())["protocol"] == "sde"
+
+
+def test_a_run_without_its_environment_is_not_recorded(home, tmp_path):
+    from epir.evaluation.store import open_run
+
+    run = replace(open_run(home / "run"), environment={})
+    words = r"environment.json is missing, and with it the versions, .*\n  fix: run the evaluation again with --force"
+    with pytest.raises(RunError, match=words):
+        record_result(run, tmp_path / "results", "epir evaluate one")
+    assert not (tmp_path / "results").exists()
 
 
 PAGE = "# Page\n\n<!-- results: {} -->\noutdated\n<!-- /results -->\n\nend\n"
@@ -337,6 +380,63 @@ def test_pages_are_filled_where_they_changed(result, tmp_path):
     (tmp_path / "docs" / "one.md").write_text(PAGE.format("scores sde"))
     assert fill_pages(tmp_path) == [tmp_path / "docs" / "one.md"]
     assert fill_pages(tmp_path) == []
+
+
+def test_a_block_may_name_several_protocols(result):
+    other = {**result, "name": "other", "protocol": "cde48"}
+    filled = fill_blocks(PAGE.format("scores sde,cde48"), [result, other])
+    assert "| run | " in filled and "| other | " in filled and "cde48 or sde: 24 clips" in filled
+    assert "| other | " not in fill_blocks(PAGE.format("scores sde"), [result, other])
+
+
+def pages(root, result, words):
+    """A project with one result and a page with one block."""
+    for name in ("docs", "results"):
+        (root / name).mkdir(exist_ok=True)
+    (root / "README.md").write_text(PAGE.format(words))
+    (root / "results" / "run.json").write_text(json.dumps(result))
+
+
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        ("scores sde", []),
+        ("scores sde run", []),
+        ("scores sde ststnet run epir", ["{page}: the block scores sde has no result for ststnet, epir"]),
+        ("bench run", ["{page}: the block bench run has no result for run", "{unshown}"]),
+        ("scores cde", ["{unshown}"]),
+    ],
+)
+def test_results_that_no_page_shows_are_named(result, tmp_path, capsys, words, notes):
+    pages(tmp_path, result, words)
+    unshown = "no page shows the result run (protocol sde): name it in a block <!-- results: ... -->"
+    assert main([str(tmp_path)]) == 0
+    lines = [f"note: {note.format(page=tmp_path / 'README.md', unshown=unshown)}\n" for note in notes]
+    assert capsys.readouterr().err == "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (None, "run.json is damaged: "),
+        (
+            lambda result: [result.pop(key) for key in ("scores", "seeds")],
+            "run.json is incomplete: it has no seeds, scores",
+        ),
+        (lambda result: result.update(main="best"), "run.json is incomplete: it has no scores of best"),
+        (lambda result: result.update(format="epir-bench/1"), "run.json is incomplete: it has no ratios"),
+    ],
+)
+def test_a_bad_file_among_the_results_is_named_and_nothing_is_filled(result, tmp_path, capsys, change, problem):
+    if change is not None:
+        change(result)
+    pages(tmp_path, result, "scores sde")
+    if change is None:
+        (tmp_path / "results" / "run.json").write_text("{")
+    assert main([str(tmp_path)]) == 2
+    captured = capsys.readouterr().err
+    assert problem in captured and captured.endswith("\nfix: record it again with --record, or remove it\n")
+    assert "outdated" in (tmp_path / "README.md").read_text()
 
 
 def test_a_run_without_epochs_shows_no_best_epoch(result):

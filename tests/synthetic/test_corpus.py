@@ -142,7 +142,10 @@ def test_classes_come_in_equal_parts(classes, clips):
 
 
 def test_nothing_is_replaced_without_force(corpus, tmp_path):
-    with pytest.raises(EpirError, match=r"exists already\n  fix: choose another name, or add --force"):
+    with pytest.raises(
+        EpirError,
+        match=r"exists already\n  fix: choose another name, or replace it with --force \(force=True in Python\)",
+    ):
         write_corpus(corpus[0], SMALL)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")

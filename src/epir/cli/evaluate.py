@@ -101,12 +101,14 @@ def evaluate(
         if len(names) > 1:
             series = evaluate_models(maps, models=names, **trained, **common)
             runs, table, names = series.runs, series.table, series.names
+            own = [{"model": v.model, "changes": v.changes, "training": v.training} for v in series.variants]
         else:
             if zero_shot:
                 run = evaluate_zero_shot(maps, weights=weights, **scored, **common)
             else:
                 run = evaluate_folds(maps, model=names[0], nested=nested or (), **scored, **trained, **common)
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
+            own = [{}]
             if target == "units":
                 table = units_table(run) or table
     scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
@@ -114,9 +116,8 @@ def evaluate(
     if record is not None:
         from epir.reports.leaderboard import record_result
 
-        for name, run in zip(names, runs, strict=True):
-            command = command_line(context, **({"model": name} if len(runs) > 1 else {}))
-            path, change = record_result(run, record, command)
+        for run, options_of_run in zip(runs, own, strict=True):
+            path, change = record_result(run, record, command_line(context, **options_of_run))
             lines.append(f"recorded: {path} ({change})")
     show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
 

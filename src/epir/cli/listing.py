@@ -174,6 +174,9 @@ def new(
         write_text(path, template.format(name=name, file=file.name))
     reference = f"{file}:{name}"
     value = {"method": reference, "file": str(file), "test": str(test)}
-    first = f"{file}: the network {name}; its test: python -m pytest {test}"
-    command = f"epir evaluate MAPS --protocol cde --model {reference},ststnet --folds 5"
-    show(value, [first, f"next: {command}"], as_json=as_json)
+    lines = [
+        f"{file}: the network {name}",
+        f"its test: python -m pytest {test} (needs pytest: pip install -c constraints.txt pytest, in epir's folder)",
+        f"next: epir evaluate MAPS --protocol cde --model {reference},ststnet --folds 5",
+    ]
+    show(value, lines, as_json=as_json)

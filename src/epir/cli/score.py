@@ -95,10 +95,19 @@ def score(
 
 
 def _are_runs(folders: Sequence[Path]) -> bool:
-    """Whether these are run folders of `epir evaluate`; raises if only some of them are."""
-    from epir.core.errors import ConfigError
+    """Whether these are run folders of `epir evaluate`; raises if only some are, or if one is missing or holds runs."""
+    from epir.core.errors import ConfigError, RunError
     from epir.core.output import RUN, kind_of
+    from epir.evaluation.store import runs_in
 
+    for folder in folders:
+        if not folder.is_dir():
+            raise RunError(
+                f"there is no run or spotted folder {folder}",
+                fix="check the path, or create one with epir evaluate or epir spot",
+            )
+        if kind_of(folder) is None and (inside := runs_in(folder)):
+            raise RunError(f"{folder} is a folder of runs", fix=f"score the runs in it: {' '.join(map(str, inside))}")
     runs = [folder for folder in folders if kind_of(folder) == RUN]
     if runs and len(runs) < len(folders):
         other = next(folder for folder in folders if folder not in runs)

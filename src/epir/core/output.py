@@ -31,6 +31,7 @@ MARK = ".epir"
 MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
 SPOTTED, REPRODUCTION, STUDY = "folder of spotted videos", "reproduction", "study"
 ANOTHER = "choose another name for --out"
+REPLACE = "choose another name, or replace it with --force (force=True in Python)"
 
 _held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())
 
@@ -82,7 +83,7 @@ def check_folder(
     if actual != kind:
         raise OutputError(f"{path} exists already and is {_a(actual)}, not {_a(kind)}", fix=ANOTHER)
     if not force:
-        raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+        raise OutputError(f"{path} exists already", fix=REPLACE)
 
 
 def _a(kind: str) -> str:
@@ -100,7 +101,7 @@ def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] 
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is a pipe or a device, not a file", fix="choose another name")
     if path.exists() and not force:
-        raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+        raise OutputError(f"{path} exists already", fix=REPLACE)
 
 
 def check_onnx(path: Path) -> None:

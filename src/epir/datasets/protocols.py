@@ -23,8 +23,10 @@ the same clips from either version of the CASME II sheet; clips that the rule al
 `cd6me` takes every clip of six corpora, for the evaluation of action units (see cd6me.py).
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -43,6 +45,7 @@ SDE = "sde"
 NO_CLASS = ("synthetic", "none")  # corpus and word of clips without an expression: no class under any protocol
 ANY_WORD = "*"
 TRAIN, TEST = "train", "test"  # the parts of a split; test may have several: test-a, test-b
+NEAR = 0.8  # similarity of a slip to the name that was meant
 _TYPES: Mapping[str, type] = {  # of the keys in a file
     "about": str,
     "classes": list,
@@ -119,6 +122,29 @@ class Protocol:
                 raise ProtocolError(
                     f"the protocol {self.name} filters by the column {name!r}, which no clip has",
                     fix=did_you_mean(name, known) if known else "remove it from [only]",
+                )
+
+    def check_names(self, clips: Sequence[Clip]) -> None:
+        """Raise an error for a corpus or a left-out word that no clip has and that looks like a slip of one they have.
+
+        Other names without clips are legal: a protocol may name more corpora than one has maps of.
+        """
+        corpora, published = {clip.corpus for clip in clips}, corpus_words().keys()
+        unnamed = [(name, corpora - set(self.corpora)) for name in self.corpora]
+        unnamed += [(name, corpora & published - self.maps.keys()) for name in self.maps]
+        for name, others in unnamed:
+            if name not in corpora | published and (near := _near(name, others)):
+                raise ProtocolError(
+                    f"the protocol {self.name} names the corpus {name!r}, of which there is no clip, but not {near!r}",
+                    fix=f"did you mean {near!r}? If not, remove {name!r} from the protocol",
+                )
+        words = {word for clip in clips for word in synonyms(clip.emotion)}
+        known = words.union(*corpus_words().values())
+        for word in sorted(self.left_out_words - known):
+            if near := _near(word, words - self.left_out_words):
+                raise ProtocolError(
+                    f"the protocol {self.name} leaves out the word {word!r}, which no clip has",
+                    fix=f"did you mean {near!r}? If not, remove {word!r} from [leave_out]",
                 )
 
     def split_parts(self, people: Iterable[str]) -> dict[str, str]:
@@ -368,6 +394,20 @@ def _plain(values: Any) -> Any:
 
 def _has_no_class(clip: Clip) -> bool:
     return (clip.corpus, clip.emotion.strip().casefold()) == NO_CLASS
+
+
+def _near(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` may be a slip of; names that differ in digits alone, as lab1 and lab2, are two.
+
+    >>> _near("Samm", ["smic", "samm"]), _near("sammm", ["smic", "samm"]), _near("lab1", ["lab2"])
+    ('samm', 'samm', None)
+    """
+    lower = name.casefold()
+    letters = re.sub(r"\d", "", lower)
+    others = {each.casefold(): each for each in known}
+    candidates = [each for each in others if each == lower or re.sub(r"\d", "", each) != letters]
+    near = get_close_matches(lower, candidates, n=1, cutoff=NEAR)
+    return others[near[0]] if near else None
 
 
 def _any_labels(clips: Sequence[Clip]) -> Protocol:

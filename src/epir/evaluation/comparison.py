@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.config import differences, setting_names, to_dict
+from epir.core.config import to_dict
 from epir.core.errors import RunError
 from epir.core.seeds import generator, interval, resample_people
 from epir.core.table import MISSING
-from epir.evaluation.experiment import Experiment
+from epir.evaluation.experiment import Experiment, setting_differences
 from epir.evaluation.scores import Column, accuracy, counts_by_person, uar, uf1, uf1_interval
 from epir.evaluation.store import NOT_CHECKED, Run, open_run
 from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
@@ -137,17 +137,6 @@ def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
         if all("best_epoch" in one.experiment.columns for one in (runs[0], run)):
             comparisons.append(compare(runs[0], run, "best_epoch"))
     return tuple(comparisons)
-
-
-def setting_differences(first: Experiment, second: Experiment) -> list[str]:
-    """Return one line per shared setting that differs, and one line for the settings that only one model has."""
-    ours, theirs = (set(setting_names(type(experiment.model))) for experiment in (first, second))
-    unshared = {f"model.{name}" for name in ours ^ theirs}
-    lines = [line for line in differences(first, second) if line.partition(":")[0] not in unshared]
-    for experiment, names in ((first, ours - theirs), (second, theirs - ours)):
-        if names:
-            lines.append(f"settings only {experiment.model.name} has: {', '.join(sorted(names))}")
-    return lines
 
 
 def check_comparable(first: Run, second: Run) -> None:

@@ -1,8 +1,8 @@
 """One run scored by every convention of the field: the same predictions, as other authors would print them.
 
-Folds keep the prediction of every epoch, so nothing is trained again. Only the first row is a result. A row that leaks
-chooses epochs by the held-out labels. Scores of one person or fold are means over the classes of their clips; most
-people have clips of one or two classes.
+Folds keep the prediction of every epoch, so nothing is trained again. Only the first row is a result, and only if it
+is strict. A row that leaks chooses epochs by the held-out labels. Scores of one person or fold are means over the
+classes of their clips; most people have clips of one or two classes.
 
 Axes: E epochs, n clips, P people (or folds), C classes (rows of a confusion matrix are the truth)
 """
@@ -16,10 +16,11 @@ from epir.core.table import Column, Row, Table, numbers
 from epir.core.words import counted, people
 from epir.evaluation.fold import ClipRecord
 from epir.evaluation.scores import accuracy, uar, uf1
-from epir.evaluation.store import Run
+from epir.evaluation.store import NOT_CHECKED, Run
 
 LAST, PERSON_POOLED, PERSON_MEAN = "last epoch", "best epoch of each person", "mean of each person's best"
 ONE_EPOCH, FOLD_MEAN = "one best epoch for all", "last epoch, mean over folds"
+ONCE, IMPORTED, IMPORTED_MEAN = "predicted once, no training", "as imported", "as imported, mean over folds"
 WHO = {
     LAST: "Pooled over all folds, nothing chosen: the column strict. STSTNet's public code prints this.",
     PERSON_POOLED: "Each person's best epoch, pooled: the column best epoch. The public code of HTNet, CausalNet, "
@@ -31,6 +32,13 @@ WHO = {
     FOLD_MEAN: "Nothing chosen, but averaged over folds of few clips and often one class, so not comparable with "
     "pooled scores. Off-TANet and SRMCL average in this way.",
 }
+WHO_ELSE = {  # of runs that epir did not train
+    ONCE: "Pooled over all clips. The weights were not trained here, so no epoch is chosen.",
+    IMPORTED: "Pooled over all folds. How other software chose its epochs is not checked.",
+    IMPORTED_MEAN: "Averaged over folds of few clips and often one class, so not comparable with pooled scores. How "
+    "other software chose its epochs is not checked.",
+}
+EVALUATIONS = {True: "leaks", False: "strict", None: NOT_CHECKED}  # by `leaks` of a row
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class ConventionRow:
     uf1: float
     uar: float
     accuracy: float
-    leaks: bool
+    leaks: bool | None  # None: trained elsewhere, not checked
     who: str  # how it is computed, and who does it
 
 
@@ -64,19 +72,23 @@ class EpochCounts:
 
 def convention_rows(run: Run) -> list[ConventionRow]:
     """Score a run by every convention; those that choose epochs need a run with epochs."""
-    seeds = _counts(run)
-    rules: dict[str, Callable[[EpochCounts], np.ndarray]] = {LAST: lambda counts: _scores(counts.last.sum(0))}
+    seeds, experiment = _counts(run), run.experiment
+    pooled = IMPORTED if experiment.is_imported else ONCE if experiment.is_zero_shot else LAST
+    rules: dict[str, Callable[[EpochCounts], np.ndarray]] = {pooled: lambda counts: _scores(counts.last.sum(0))}
     if all(len(counts.by_epoch) for counts in seeds):
         rules[PERSON_POOLED] = _person_pooled
         rules[PERSON_MEAN] = lambda counts: _scores_of_few(counts.by_epoch).max(1).mean(1)
         rules[ONE_EPOCH] = _one_epoch
-    if not run.experiment.is_zero_shot and len(seeds[0].last) > 1:
-        rules[FOLD_MEAN] = lambda counts: _scores_of_few(counts.last).mean(1)
+    if not experiment.is_zero_shot and len(seeds[0].last) > 1:
+        rules[IMPORTED_MEAN if experiment.is_imported else FOLD_MEAN] = lambda counts: _scores_of_few(counts.last).mean(
+            1
+        )
     rows = []
     for name, rule in rules.items():
         first, second, third = (round(float(x), 6) for x in np.mean([rule(counts) for counts in seeds], axis=0))
-        leaks = run.experiment.columns[0] != "strict" or name not in (LAST, FOLD_MEAN)
-        rows.append(ConventionRow(name, first, second, third, leaks, WHO[name]))
+        leaks = experiment.columns[0] != "strict" or name in (PERSON_POOLED, PERSON_MEAN, ONE_EPOCH)
+        who = WHO[name] if name in WHO else WHO_ELSE[name]
+        rows.append(ConventionRow(name, first, second, third, None if experiment.is_imported else leaks, who))
     return rows
 
 
@@ -102,9 +114,9 @@ def convention_table(run: Run) -> Table:
     rows = convention_rows(run)
     cells = tuple(
         Row(
-            (row.name, "leaks" if row.leaks else "strict", f"{row.uf1:.4f}", f"{row.uar:.4f}", f"{row.accuracy:.4f}"),
-            kind="best_epoch" if row.leaks else "strict",
-            strong=row.name == LAST,
+            (row.name, EVALUATIONS[row.leaks], f"{row.uf1:.4f}", f"{row.uar:.4f}", f"{row.accuracy:.4f}"),
+            kind="strict" if row.leaks is False else "best_epoch",
+            strong=row is rows[0],
         )
         for row in rows
     )

@@ -130,6 +130,33 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     return Experiment(model=settings, training=training, source=source, **checked)
 
 
+def setting_differences(first: Experiment, second: Experiment) -> list[str]:
+    """Return one line per setting that differs, and one line for the settings that only one model has.
+
+    Training settings that have no effect on one of the two are left out.
+    """
+    ours, theirs = (set(config.setting_names(type(experiment.model))) for experiment in (first, second))
+    unshared = {f"model.{name}" for name in ours ^ theirs}
+    lines = []
+    for line in config.differences(first, second):
+        name = line.partition(":")[0]
+        if name not in unshared and _has_effect(name, first) and _has_effect(name, second):
+            lines.append(line)
+    for experiment, names in ((first, ours - theirs), (second, theirs - ours)):
+        if names:
+            lines.append(f"settings only {experiment.model.name} has: {', '.join(sorted(names))}")
+    return lines
+
+
+def _has_effect(name: str, experiment: Experiment) -> bool:
+    """Whether a setting decides something: estimators and other software have no training of epir, zero-shot none."""
+    if not name.startswith("training."):
+        return True
+    if experiment.is_zero_shot:
+        return name.endswith("_at_prediction")
+    return not experiment.is_imported and not is_estimator(experiment.model, experiment.source)
+
+
 class Resolved(NamedTuple):
     """A method with complete settings, and notes on defaults that did not fit."""
 

@@ -19,6 +19,7 @@ from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
 from epir.core.output import resolved
 from epir.core.records import Clip
+from epir.core.words import counted
 from epir.evaluation.experiment import ZERO_SHOT, Experiment, check_choices, resolve_settings
 from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
@@ -205,6 +206,9 @@ def _run(
 ) -> Run:
     """Run every fold that the run folder lacks, and finish the run."""
     engine, clips, weights = engine or Engine(), plan.clips, plan.weights
+    if by_protocol := clips.left_out - (clips.without_units or 0):
+        count = f"{by_protocol} of {counted(clips.left_out + len(clips.samples), 'clip')}"
+        warnings.warn(f"the protocol {clips.protocol} leaves out {count}", EpirWarning, stacklevel=3)
     engine.check_address()
     leaks = _check_leaks(clips, plan.experiment, weights, allow_seen=allow_seen)
     unknown = weights is not None and not has_complete_record(weights)

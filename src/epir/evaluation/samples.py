@@ -76,6 +76,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
     by_key = {clip.key: clip for clip in clips}
     rule = get_protocol(protocol, clips)
     rule.check_columns(clips)
+    rule.check_names(clips)
     samples = [
         Sample(by_key[clip.key], label, str(mapset.folder), row, mapset.digest)
         for mapset in sets

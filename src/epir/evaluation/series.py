@@ -55,11 +55,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class Series:
-    """Finished runs, and their table."""
+    """Finished runs, one for each variant, and their table."""
 
-    names: tuple[str, ...]
+    variants: tuple[Variant, ...]
     runs: tuple[Run, ...]
     table: Table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variants."""
+        return tuple(variant.name for variant in self.variants)
 
 
 def ladder_variants() -> tuple[Variant, ...]:
@@ -225,7 +230,7 @@ def _evaluate_each(
         scores = {name: scores_with_training(run) for name, run in zip(names, runs, strict=True)}
         write_text(out / "table.csv", table.csv())
         write_text(out / "table.json", json.dumps(scores, indent=1) + "\n")
-        return Series(names, runs, table)
+        return Series(tuple(variants), runs, table)
 
 
 def folder_name(name: str) -> str:

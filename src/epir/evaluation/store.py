@@ -25,7 +25,7 @@ from epir.core.output import RUN as RUN_FOLDER
 from epir.core.output import SPOTTED, check_folder, check_place, kind_of, locked, mark, resolved
 from epir.core.store import entry_name
 from epir.core.words import counted
-from epir.evaluation.experiment import Experiment, read_experiment
+from epir.evaluation.experiment import Experiment, read_experiment, setting_differences
 from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
 from epir.evaluation.folds import SPLIT
 from epir.evaluation.scores import all_scores, unit_scores
@@ -103,8 +103,9 @@ def open_store(
         _remove_partial_files(folder)
         if force:
             _check_link(folder, experiment)
-        if force or not (folder / CONFIG).exists():  # without settings, it is left over from a killed --force
             _clear(folder)
+        elif not (folder / CONFIG).exists() and not _folds_are_of(folder, experiment):
+            _clear(folder)  # left over from a killed --force
         if (folder / CONFIG).exists():
             _update_seeds(folder, experiment)
             _check_unchanged(folder, experiment)
@@ -113,6 +114,29 @@ def open_store(
             if not (folder / CONFIG).exists():
                 config.write_toml(experiment, folder / CONFIG)
         yield RunStore(folder, experiment)
+
+
+def _folds_are_of(folder: Path, experiment: Experiment) -> bool:
+    """Whether a folder that lost its settings has folds, all of this experiment; other folds are an error.
+
+    A killed --force leaves no folds: it moves them aside before the settings.
+    """
+    paths = [path for path in (folder / FOLDS).glob("[!.]*.json") if _FOLD_FILE.fullmatch(path.name)]
+    expected = _digest(config.to_dict(experiment))
+    if any(_experiment_of(path) != expected for path in paths):
+        raise RunError(
+            f"{folder} has {counted(len(paths), 'finished fold')} but no {CONFIG}, and not all are of this command",
+            fix=f"restore {CONFIG}, choose another folder with --out, or start over with --force",
+        )
+    return bool(paths)
+
+
+def _experiment_of(path: Path) -> str:
+    """Return the digest of the experiment that a fold belongs to; empty for a damaged file."""
+    try:
+        return from_json(read_text(path, error=RunError, fix=AGAIN)).experiment
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ""
 
 
 def check_run_folder(folder: Path, inputs: Iterable[str | Path] = ()) -> None:
@@ -139,7 +163,7 @@ class RunStore:
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
         self.experiment = experiment
-        self.digest = _digest(folder)
+        self.digest = _digest(config.toml_values(folder / CONFIG))
 
     def has(self, fold: str, seed: int) -> bool:
         """Whether this fold and seed are done."""
@@ -242,7 +266,7 @@ def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
     A file with an unexpected name, such as the conflict copy of a synchronisation program, is reported but not counted.
     """
     records = []
-    experiment, expected = read_experiment(folder / CONFIG), _digest(folder)
+    experiment, expected = read_experiment(folder / CONFIG), _digest(config.toml_values(folder / CONFIG))
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
         record = _read_fold(path, experiment) if _FOLD_FILE.fullmatch(path.name) else None
         if record is None or path.name != _file_name(record.fold, record.seed):
@@ -310,11 +334,9 @@ def _predictions_digest(predictions: Sequence[ClipRecord]) -> str:
     )
 
 
-def _digest(folder: Path) -> str:
-    """Return the digest that the folds of this run carry: of its settings, without the number of seeds."""
-    values = config.toml_values(folder / CONFIG)
-    values.pop("seeds", None)
-    return config.digest(values)
+def _digest(settings: Mapping[str, Any]) -> str:
+    """Return the digest that the folds of a run carry: of its settings, without the number of seeds."""
+    return config.digest({name: value for name, value in settings.items() if name != "seeds"})
 
 
 def _experiment(folder: Path) -> Experiment:
@@ -359,8 +381,9 @@ def _check_unchanged(folder: Path, experiment: Experiment) -> None:
             fix="restore it, choose another folder with --out, or start over with --force",
         )
     if changed:
+        shown = setting_differences(before, experiment) or changed
         raise RunError(
-            f"the run {folder} has other settings or maps ({'; '.join(changed)})",
+            f"the run {folder} has other settings or maps ({'; '.join(shown)})",
             fix="choose another folder with --out, use the old settings, or start over with --force",
         )
 

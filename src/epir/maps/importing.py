@@ -7,6 +7,7 @@ Axes: n maps, S map size
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ import numpy as np
 from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import open_array, read_bytes, read_rows
+from epir.core.output import resolved
 from epir.core.records import Clip
 from epir.datasets.spelling import subject_number
 from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
@@ -103,11 +105,16 @@ def import_maps(
     place = folder / known.maps if known and (folder / known.maps).is_dir() else folder
     if not place.is_dir():
         raise MapSetError(f"there is no folder {place}", fix="check the path")
+    if known and not any(place.glob(re.sub(r"{\w+}", "*", known.file))):
+        raise MapSetError(
+            f"the maps are missing: {folder / known.maps} {'holds none' if place != folder else 'is not there'}",
+            fix="unpack the published maps there, or give the folder of the maps, and the table with --labels",
+        )
     order = _order(channels or (known.channels if known else "u,v,strain"))
     rows = _rows(table, known)
     problems: list[str] = []
     clips, files = _clips(rows, place, known, tuple(classes) or (known.classes if known else ()), corpus, problems)
-    problems += _extra_files(place, files)
+    problems += _extra_files(place, [*files.values(), Path(out)])
     maps = _read_all(files, order, known.size if known else None, problems)
     _check(problems, table)
     if known:
@@ -233,11 +240,15 @@ def _find(place: Path, name: str) -> Path | None:
     return files[0] if len(files) == 1 else None
 
 
-def _extra_files(place: Path, files: Mapping[int, Path]) -> Iterator[str]:
-    known = {path.name for path in files.values() if path.parent == place}
-    for path in sorted(place.iterdir()):
-        if path.suffix.casefold() in ENDINGS and not path.name.startswith(".") and path.name not in known:
-            yield f"the file {path.name} is in no row of the table"
+def _extra_files(place: Path, known: Sequence[Path]) -> Iterator[str]:
+    """Name the visible files below a folder that may be maps, but are neither known nor in a known folder."""
+    expected = {resolved(path) for path in known}
+    for path in sorted(place.rglob("*")):
+        name, real = path.relative_to(place), resolved(path)
+        is_map = real.is_file() and path.suffix.casefold() in ENDINGS
+        is_visible = not any(part.startswith(".") for part in name.parts)
+        if is_map and is_visible and expected.isdisjoint((real, *real.parents)):
+            yield f"the file {name} is in no row of the table"
 
 
 def _read_all(files: Mapping[int, Path], order: Sequence[int], size: int | None, problems: list[str]) -> np.ndarray:
@@ -319,9 +330,12 @@ def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
     wrong += [
         f"{people[name]} people of {name}, expected {n}" for name, n in layout.people.items() if people[name] != n
     ]
-    if wrong or set(people) != set(layout.people):
+    if others := sorted(set(people) - set(layout.people)):
+        known = ", ".join(layout.people)
+        wrong.append(f"it names the corpora {', '.join(map(repr, others))}, which are none of {known}")
+    if wrong:
         raise MapSetError(
-            f"{table} is not the published table: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
+            f"{table} is not the published table: {'; '.join(wrong)}",
             fix="copy the whole folder again, or leave --layout out and give --labels and --channels",
         )
 

@@ -15,6 +15,7 @@ import numpy as np
 from epir.core.config import differences, digest, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import csv_text, read_rows, remove_partial_files, write_text
+from epir.core.output import REPLACE
 from epir.core.records import Clip
 from epir.core.store import Store, file_identity
 from epir.flow.recipe import FlowRecipe
@@ -154,7 +155,7 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
         return mapset
     raise MapSetError(
         f"{out} exists already, with {mismatch(mapset, recipe, size)}",
-        fix="choose another name for --out, or add --force to replace it",
+        fix=REPLACE,
     )
 
 

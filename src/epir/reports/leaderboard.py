@@ -4,9 +4,9 @@
     epir bench --only flow --record results/bench-flow.json                # a benchmark as data
     make results                                                           # fills the marked blocks of the pages
 
-A block lies between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
-`short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The
-view `bench` takes the names of recorded benchmarks.
+A block lies between `<!-- results: VIEW PROTOCOL[,PROTOCOL...] [NAME...] -->` and `<!-- /results -->`. The views are
+`scores`, `short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some
+rows. The view `bench` takes the names of recorded benchmarks.
 """
 
 import re
@@ -26,7 +26,7 @@ from epir.core.table import MISSING, Column, Row, Table, numbers, words
 from epir.evaluation.comparison import training_of
 from epir.evaluation.conventions import convention_rows, epoch_rows
 from epir.evaluation.published import RUNGS, ladder
-from epir.evaluation.store import Run
+from epir.evaluation.store import ENVIRONMENT, Run
 from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, interval_text, score_text
 
 FORMAT = "epir-result/1"
@@ -37,6 +37,12 @@ EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
 HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # options that do not affect scores
+
+NEEDED = {  # keys that the tables read, by format
+    FORMAT: "name method command training first_weights protocol clips people folds seeds evaluation target main "
+    "scores conventions epochs seconds settings versions machine device",
+    BENCH: "name command versions machine ratios",
+}
 
 LEAKS = f"UF1, {COLUMN_NAMES['best_epoch']}"
 
@@ -49,16 +55,36 @@ Result = Mapping[str, Any]
 def record_result(run: Run, folder: str | Path, command: str) -> tuple[Path, str]:
     """Write the result of a finished run into a folder of results; return the file and how its answers have changed.
 
-    It contains no host name and no path: paths in the command are cut to their last part. A result of the same name is
-    replaced.
+    It contains no host name and no path: paths in the command are cut to their last part. A result of the same name and
+    the same clips is replaced.
     """
     path = Path(folder) / f"{entry_name(run.folder.name)}.json"
     before = read_json(path, error=OutputError, fix="choose another --record") if path.exists() else None
     if before is not None and before.get("format") != FORMAT:
         raise OutputError(f"{path} is not a result of epir", fix="choose another folder for --record")
     result = result_of(run, command)
+    if before is not None and _other_clips(before, result):
+        was, now = (f"{each.get('protocol')}, {each.get('clips')} clips" for each in (before, result))
+        raise OutputError(
+            f"{path} is a result of other clips ({was}) than this run ({now})",
+            fix=f"choose another folder for --record, or another name for --out; the run {run.folder} is finished",
+        )
     write_text(path, dumps(result, indent=1, ensure_ascii=False) + "\n")
     return path, "new" if before is None else _changed_answers(before, result)
+
+
+def _other_clips(before: Result, now: Result) -> bool:
+    """Whether two results differ in their clips or in the true classes, as far as they are recorded."""
+    truths = [_truths(result) for result in (before, now)]
+    return before.get("clips") != now["clips"] or (all(truths) and truths[0] != truths[1])
+
+
+def _truths(result: Result) -> dict[str, str]:
+    """Return the true class of every recorded clip."""
+    answers, classes = result.get("predictions"), result.get("classes")
+    if not answers or not classes:
+        return {}
+    return {clip: classes[int(digit)] for clip, digit in zip(answers["clips"], answers["truth"], strict=True)}
 
 
 def _changed_answers(before: Result, now: Result) -> str:
@@ -68,8 +94,8 @@ def _changed_answers(before: Result, now: Result) -> str:
     if not was or not is_now or before.get("classes") != now["classes"]:
         return f"not compared with the answers of {commit}"
     counts = [[len(answers) for answers in result.get("answers", ())] for result in (was, is_now)]
-    if any(was.get(key) != is_now[key] for key in ("clips", "truth")) or counts[0] != counts[1]:
-        return f"other clips or seeds than those of {commit}"
+    if counts[0] != counts[1]:
+        return f"other seeds than those of {commit}"
     pairs = list(zip("".join(was["answers"]), "".join(is_now["answers"]), strict=True))
     changed = sum(one != other for one, other in pairs)
     return (
@@ -80,6 +106,11 @@ def _changed_answers(before: Result, now: Result) -> str:
 def result_of(run: Run, command: str) -> dict[str, Any]:
     """Return the published values of a run."""
     scores, environment = run.scores, run.environment
+    if not environment:
+        raise RunError(
+            f"{run.folder / ENVIRONMENT} is missing, and with it the versions, the machine and the maps of the run",
+            fix="run the evaluation again with --force, then record it",
+        )
     training = training_of(run.experiment)
     versions = dict(environment.get("versions", {}))
     maps = [{key: value for key, value in entry.items() if key != "folder"} for entry in environment.get("maps", [])]
@@ -170,10 +201,14 @@ def read_results(folder: str | Path) -> list[Result]:
     """Read every result of a folder, sorted by name."""
     results: list[Result] = []
     for path in sorted(Path(folder).glob("*.json")):
-        fix = "record it again with epir evaluate --record, or remove it"
+        fix = "record it again with --record, or remove it"
         result = read_json(path, error=RunError, fix=fix)
         if result.get("format") not in (FORMAT, BENCH):
             raise RunError(f"{path} is not a result of epir", fix=fix)
+        if missing := [key for key in NEEDED[result["format"]].split() if key not in result]:
+            raise RunError(f"{path} is incomplete: it has no {', '.join(missing)}", fix=fix)
+        if result["format"] == FORMAT and result["main"] not in result["scores"]:
+            raise RunError(f"{path} is incomplete: it has no scores of {result['main']}", fix=fix)
         results.append(result)
     return results
 
@@ -188,8 +223,7 @@ def fill_blocks(text: str, results: Sequence[Result]) -> str:
 def fill_pages(root: Path) -> list[Path]:
     """Fill README.md and docs/*.md of a project from its folder `results`; return the pages that changed."""
     results, changed = read_results(root / "results"), []
-    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        text = read_text(page, error=RunError, fix="restore the page")
+    for page, text in _pages(root):
         filled = fill_blocks(text, results)
         if filled != text:
             write_text(page, filled)
@@ -197,7 +231,42 @@ def fill_pages(root: Path) -> list[Path]:
     return changed
 
 
+def block_notes(root: Path) -> list[str]:
+    """Name the recorded results that no block of the pages shows, and the names in blocks that have no result."""
+    results = read_results(root / "results")
+    unshown, notes = {result["name"]: result for result in results}, []
+    for page, text in _pages(root):
+        for block in BLOCK.finditer(text):
+            query = block["words"].split()
+            rows = {result["name"] for result in _rows(query, results)}
+            asked = query[1:] if query[0] == "bench" else query[2:]
+            missing = ", ".join(name for name in asked if name not in rows)
+            notes += [f"{page}: the block {query[0]} {query[1]} has no result for {missing}"] if missing else []
+            unshown = {name: result for name, result in unshown.items() if name not in rows}
+    for name, result in unshown.items():
+        protocol = f" (protocol {result['protocol']})" if result["format"] == FORMAT else ""
+        notes.append(f"no page shows the result {name}{protocol}: name it in a block <!-- results: ... -->")
+    return notes
+
+
+def _pages(root: Path) -> list[tuple[Path, str]]:
+    """Return the pages with their texts."""
+    pages = (root / "README.md", *sorted((root / "docs").glob("*.md")))
+    return [(page, read_text(page, error=RunError, fix="restore the page")) for page in pages]
+
+
 def _block(query: Sequence[str], results: Sequence[Result]) -> str:
+    rows = _rows(query, results)
+    if not rows:
+        return NOTHING
+    if query[0] == "bench":
+        return _bench_table(rows).markdown()
+    table = VIEWS[query[0]](rows)
+    return table.markdown() if table.rows else NOTHING
+
+
+def _rows(query: Sequence[str], results: Sequence[Result]) -> list[Result]:
+    """Return the results that a block asks for: benchmarks in the order of their names, the others best first."""
     if len(query) < 2 or query[0] not in (*VIEWS, "bench"):
         raise EpirError(
             f"there is no table {' '.join(query)!r} of results",
@@ -205,15 +274,14 @@ def _block(query: Sequence[str], results: Sequence[Result]) -> str:
         )
     if query[0] == "bench":
         by_name = {result["name"]: result for result in results if result["format"] == BENCH}
-        benches = [by_name[name] for name in query[1:] if name in by_name]
-        return _bench_table(benches).markdown() if benches else NOTHING
-    view, protocol, *names = query
-    results = [result for result in results if result["format"] == FORMAT]
-    rows = [result for result in results if result["protocol"] == protocol and (not names or result["name"] in names)]
+        return [by_name[name] for name in query[1:] if name in by_name]
+    view, protocols, *names = query
+    rows = [result for result in results if result["format"] == FORMAT]
+    rows = [result for result in rows if result["protocol"] in protocols.split(",")]
+    rows = [result for result in rows if not names or result["name"] in names]
     if view != "commands":
         rows = [result for result in rows if (result["target"] == "units") == (view in UNIT_VIEWS)]
-    table = VIEWS[view](sorted(rows, key=lambda result: -result["scores"][result["main"]]["uf1"])) if rows else None
-    return table.markdown() if table is not None and table.rows else NOTHING
+    return sorted(rows, key=lambda result: -result["scores"][result["main"]]["uf1"])
 
 
 # ------------------------------------------------------------------------------------------------------- tables
@@ -288,7 +356,9 @@ def _ladder_table(results: Sequence[Result]) -> Table:
     """Tabulate the rungs of the ablation in the paper's order, next to its printed scores."""
     trained = [result for result in results if result["settings"]["folds"] != "zero-shot"]
     by_model = {result["settings"]["model"]["name"]: result for result in trained}
-    printed = {scores.method: scores for scores in ladder(results[0]["protocol"]) if scores.part == "full"}
+    protocols = sorted({result["protocol"] for result in results})
+    ladders = [scores for protocol in protocols for scores in ladder(protocol)]
+    printed = {scores.method: scores for scores in ladders if scores.part == "full"}
     columns = (*words("model", "run"), *numbers("UF1, strict", "95 % interval", LEAKS, "UF1, printed"))
     rows = []
     for model, rung in RUNGS.items():
@@ -402,18 +472,26 @@ def _folds(result: Result) -> str:
 
 def _caption(results: Sequence[Result]) -> str:
     clips = sorted({result["clips"] for result in results})
-    return f"{results[0]['protocol']}: {' or '.join(map(str, clips))} clips"
+    protocols = sorted({result["protocol"] for result in results})
+    return f"{' or '.join(protocols)}: {' or '.join(map(str, clips))} clips"
 
 
-def main(folders: Iterable[str]) -> None:
-    """Fill the pages of the project in the named folder or, by default, the current one."""
+def main(folders: Iterable[str]) -> int:
+    """Fill the pages of the project in the named folder or, by default, the current one; return the exit status."""
     import sys
 
-    for page in fill_pages(Path(next(iter(folders), "."))):
-        sys.stdout.write(f"filled: {page}\n")
+    root = Path(next(iter(folders), "."))
+    try:
+        pages, notes = fill_pages(root), block_notes(root)
+    except EpirError as error:
+        sys.stderr.write(f"{error.problem}\nfix: {error.fix}\n")
+        return 2
+    sys.stdout.writelines(f"filled: {page}\n" for page in pages)
+    sys.stderr.writelines(f"note: {note}\n" for note in notes)
+    return 0
 
 
 if __name__ == "__main__":
     import sys
 
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

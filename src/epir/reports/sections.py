@@ -8,7 +8,8 @@ import numpy as np
 from epir.core.table import Kind
 from epir.core.words import counted
 from epir.datasets.survey import expected_composite
-from epir.evaluation.comparison import main_column, setting_differences, training_of
+from epir.evaluation.comparison import main_column, training_of
+from epir.evaluation.experiment import setting_differences
 from epir.evaluation.published import PublishedScores
 from epir.evaluation.store import NOT_CHECKED, SEEN, Run
 from epir.evaluation.table import (
