@@ -161,7 +161,7 @@ def files() -> str:
     from epir.maps import mapset
     from epir.models import folder
     from epir.recognition import events
-    from epir.reports import leaderboard
+    from epir.reports import record as results
     from epir.spotting.megc import spotted
     from epir.synthetic import corpus
 
@@ -218,7 +218,7 @@ def files() -> str:
         ("`scores.json`", "UF1, UAR, accuracy, intervals, confusions, by column, seed and corpus"),
         ("`environment.json`", "versions, machine, digests of maps and weights"),
         ("`report.html`", "written by `epir report`"),
-        ("`results/*.json`", f"written by `--record`: one published row, format `{leaderboard.FORMAT}`"),
+        ("`results/*.json`", f"written by `--record`: one published row, format `{results.FORMAT}`"),
     ]
     parts += [table(("file", "holds"), rows), "## Model folder\n"]
     rows = [

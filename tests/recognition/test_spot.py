@@ -344,6 +344,16 @@ spot.spot_videos(read_intervals({list!r}, corpus="synthetic"), {out!r}, workers=
 
 
 @pytest.mark.slow
+def test_results_without_their_settings_are_kept(tmp_path, fake):
+    videos = corpus_of(tmp_path / "c")
+    spot_videos(videos, tmp_path / "s", workers=1)
+    (tmp_path / "s" / "config.toml").unlink()
+    with pytest.raises(EpirError, match=r"has results of 2 videos, but its config\.toml is gone\n  fix: put that file"):
+        spot_videos(videos, tmp_path / "s", workers=1, sensitivity="high")
+    assert len(list((tmp_path / "s" / "videos").glob("*.json"))) == 2
+    assert spot_videos(videos, tmp_path / "s", workers=1, force=True).spotted == 2
+
+
 def test_a_killed_process_is_resumed_from_its_finished_videos(tmp_path, fake):
     videos, out = corpus_of(tmp_path / "c", tuple("abcd")), tmp_path / "s"
     write_intervals(tmp_path / "list.csv", videos)

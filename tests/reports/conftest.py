@@ -1,5 +1,6 @@
 """Made-up runs, written by the same code that writes real ones, with maps and frames that fit them."""
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from epir import synthetic_maps
+from epir.core.engines import Engine
 from epir.core.records import Clip
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.fold import ClipRecord, FoldRecord
-from epir.evaluation.store import Run, open_store
+from epir.evaluation.run import evaluate
+from epir.evaluation.store import Run, open_run, open_store
 from epir.maps.mapset import MapSet, save_maps
 from epir.models.registry import model_settings
+from epir.reports.record import record_result
 from epir.training.recipe import TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
@@ -285,3 +290,24 @@ def render() -> Callable[..., str]:
 def one(small: Callable[..., Run], render: Callable[..., str]) -> str:
     """The page of one run with everything on it."""
     return render(small(corpora={"casme2": 1, "samm": 1, "smic": 1}, seeds=2, epochs=4))
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """A map set and a finished run of it with two seeds."""
+    home = tmp_path_factory.mktemp("results")
+    maps = synthetic_maps(24, "direct")
+    save_maps(home / "maps", maps.maps, maps.clips, recipe={"name": "drawn"})
+    evaluate(
+        home / "maps", protocol="sde", model="ststnet", folds=2, seeds=2, out=home / "run",
+        changes=("training.epochs=2", "training.batch=16"), engine=Engine(workers=1),
+    )  # fmt: skip
+    return home
+
+
+@pytest.fixture
+def result(home, tmp_path):
+    run = open_run(home / "run")
+    path, change = record_result(run, tmp_path / "results", f"epir evaluate {home / 'maps'} --protocol sde")
+    assert change == "new"
+    return json.loads(path.read_text())

@@ -1,224 +1,25 @@
-"""Results as data: what is recorded of a run, and the tables that follow from it."""
+"""The tables of README and docs, from recorded results."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from epir import synthetic_maps
-from epir.cli.verbs import app
-from epir.core.engines import Engine
-from epir.core.errors import EpirError, OutputError, RunError
-from epir.evaluation.run import evaluate
-from epir.evaluation.scores import accuracy, confusion_matrix, uar, uf1
-from epir.maps.mapset import save_maps
-from epir.reports.leaderboard import (
-    FORMAT,
-    clean_command,
-    fill_blocks,
-    fill_pages,
-    main,
-    read_results,
-    record_bench,
-    record_result,
-)
+from epir.core.errors import EpirError
+from epir.reports.leaderboard import fill_blocks, fill_pages, main, read_results
+from epir.reports.record import record_bench, record_result
 
 ROOT = Path(__file__).parents[2]
-QUICK = ("training.epochs=2", "training.batch=16")
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A map set and a finished run of it with two seeds."""
-    home = tmp_path_factory.mktemp("leaderboard")
-    maps = synthetic_maps(24, "direct")
-    save_maps(home / "maps", maps.maps, maps.clips, recipe={"name": "drawn"})
-    evaluate(
-        home / "maps", protocol="sde", model="ststnet", folds=2, seeds=2, out=home / "run", changes=QUICK,
-        engine=Engine(workers=1),
-    )  # fmt: skip
-    return home
-
-
-@pytest.fixture
-def result(home, tmp_path):
-    from epir.evaluation.store import open_run
-
-    run = open_run(home / "run")
-    path, change = record_result(run, tmp_path / "results", f"epir evaluate {home / 'maps'} --protocol sde")
-    assert change == "new"
-    return json.loads(path.read_text())
-
-
-def recomputed(result, answers):
-    """The scores of one seed from the compact predictions."""
-    classes = [str(number) for number in range(len(result["classes"]))]
-    confusion = confusion_matrix(result["predictions"]["truth"], answers, classes)
-    return [float(score(confusion)) for score in (uf1, uar, accuracy)]
-
-
-def check(result):
-    """Scores, conventions and the curve of a result say what its predictions say."""
-    own = result["scores"][result["main"]]
-    predictions = result["predictions"]
-    if predictions is not None:
-        assert len(predictions["clips"]) == len(set(predictions["clips"])) == result["clips"]
-        scores = np.mean([recomputed(result, answers) for answers in predictions["answers"]], axis=0)
-        assert scores == pytest.approx([own["uf1"], own["uar"], own["accuracy"]], abs=1e-5)
-    first = result["conventions"][0]
-    assert first["uf1"] == pytest.approx(own["uf1"], abs=1e-5)
-    if result["epochs"]:
-        assert result["epochs"][-1][1] == pytest.approx(own["uf1"], abs=1e-5)
-        assert result["epochs"][-1][2] == pytest.approx(result["scores"]["best_epoch"]["uf1"], abs=1e-5)
-
-
-def test_a_result_is_recomputed_from_its_own_predictions(result):
-    check(result)
-    assert (result["protocol"], result["seeds"], len(result["uf1_by_seed"])) == ("sde", 2, 2)
-    assert result["settings"]["training"]["epochs"] == 2 and len(result["epochs"]) == 2
-
-
-def test_a_result_names_no_path_and_no_host(result, home):
-    import platform
-
-    text = json.dumps(result)
-    assert str(home) not in text and platform.node() not in text.replace(result["versions"].get("commit", ""), "")
-    assert result["command"] == "epir evaluate maps --protocol sde"
-    assert all("folder" not in each and each["digest"] for each in result["maps"])
-
-
-@pytest.mark.parametrize(
-    ("command", "clean"),
-    [
-        ("epir evaluate a/b c --protocol cde --out x --seeds 3", "epir evaluate b c --protocol cde --seeds 3"),
-        ("epir evaluate m --record=results --engine ray --folds 10", "epir evaluate m --folds 10"),
-        ("epir evaluate m --force --json --zero-shot --weights /w/mine", "epir evaluate m --zero-shot --weights mine"),
-        ("epir evaluate m --nested 'training.lr=1e-4 training.epochs=2'",) * 2,
-    ],
-)
-def test_commands_keep_what_decides_the_scores(command, clean):
-    assert clean_command(command) == clean
-
-
-def test_the_command_line_records_a_finished_run(home, tmp_path):
-    words = ["evaluate", home / "maps", "--protocol", "sde", "--model", "ststnet", "--folds", 2, "--seeds", 2]
-    words += ["--out", home / "run", "--record", tmp_path / "results", "--workers", 1]
-    outcome = CliRunner().invoke(app, [*map(str, words), *(word for each in QUICK for word in ("--set", each))])
-    assert outcome.exit_code == 0, outcome.output
-    assert f"recorded: {tmp_path / 'results' / 'run.json'} (new)" in outcome.output
-    (result,) = read_results(tmp_path / "results")
-    settings = " ".join(f"--set {each}" for each in QUICK)
-    assert result["command"] == f"epir evaluate maps --protocol sde --model ststnet --folds 2 --seeds 2 {settings}"
-
-
-def test_a_file_in_place_of_the_folder_of_results_is_refused_before_anything_is_trained(home, tmp_path):
-    (tmp_path / "results").write_text("mine")
-    words = [
-        "evaluate",
-        home / "maps",
-        "--protocol",
-        "sde",
-        "--out",
-        tmp_path / "run",
-        "--record",
-        tmp_path / "results",
-    ]
-    outcome = CliRunner().invoke(app, list(map(str, words)))
-    assert str(outcome.exception).endswith("results is not a folder\n  fix: name a folder: --record results")
-    assert not (tmp_path / "run").exists()
-
-
-def test_recording_again_replaces_the_result_and_nothing_else(home, tmp_path):
-    from epir.evaluation.store import open_run
-
-    run = open_run(home / "run")
-    first = record_result(run, tmp_path, "epir evaluate one")[0].read_text()
-    assert record_result(run, tmp_path, "epir evaluate one")[0].read_text() == first
-    other = tmp_path / "run.json"
-    other.write_text('{"mine": 1}')
-    with pytest.raises(OutputError, match="is not a result of epir"):
-        record_result(run, tmp_path, "epir evaluate one")
-    with pytest.raises(RunError, match="is not a result of epir"):
-        read_results(tmp_path)
-    assert other.read_text() == '{"mine": 1}'
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda result: None, "none of 48 answers differs from those of abc"),
-        (lambda result: result["predictions"]["answers"].reverse(), r"\d+ of 48 answers differ from those of abc"),
-        (lambda result: result["predictions"].update(answers=["0" * 24] * 2), r"\d+ of 48 answers differ from"),
-        (lambda result: result["predictions"]["answers"].pop(), "other seeds than those of abc"),
-        (lambda result: result["predictions"].clear(), "not compared with the answers of abc"),
-        (
-            lambda result: [result.pop(key) for key in ("versions", "classes")],
-            "not compared with the answers of no known",
-        ),
-        (lambda result: result.update(predictions=None), "not compared with the answers of abc"),
-        (lambda result: result["versions"].pop("commit"), "none of 48 answers differs from those of no known commit"),
-    ],
-)
-def test_recording_again_says_how_many_answers_changed(home, tmp_path, change, words):
-    from epir.evaluation.store import open_run
-
-    run = open_run(home / "run")
-    path, _ = record_result(run, tmp_path, "epir evaluate one")
-    before = json.loads(path.read_text())
-    before["versions"]["commit"] = "abc"
-    change(before)
-    path.write_text(json.dumps(before))
-    assert re.fullmatch(f"{words}.*", record_result(run, tmp_path, "epir evaluate one")[1])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda result: result.update(clips=325, protocol="cde48", predictions=None), "cde48, 325 clips"),
-        (lambda result: result["predictions"]["clips"].__setitem__(0, "synthetic/s1/other"), "sde, 24 clips"),
-        (lambda result: result["classes"].reverse(), "sde, 24 clips"),
-    ],
-)
-def test_a_result_of_other_clips_is_not_replaced(home, tmp_path, change, words):
-    from epir.evaluation.store import open_run
-
-    run = open_run(home / "run")
-    path, _ = record_result(run, tmp_path, "epir evaluate one")
-    before = json.loads(path.read_text())
-    change(before)
-    path.write_text(json.dumps(before))
-    fix = f"choose another folder for --record, or another name for --out; the run {home / 'run'} is finished"
-    words = rf"run.json is a result of other clips \({words}\) than this run \(sde, 24 clips\)\n  fix: {fix}"
-    with pytest.raises(OutputError, match=words):
-        record_result(run, tmp_path, "epir evaluate one")
-    assert json.loads(path.read_text()) == before
-
-
-def test_a_result_of_the_same_clips_under_another_name_of_the_protocol_is_replaced(home, tmp_path):
-    from epir.evaluation.store import open_run
-
-    run = open_run(home / "run")
-    path, _ = record_result(run, tmp_path, "epir evaluate one")
-    path.write_text(path.read_text().replace('"protocol": "sde"', '"protocol": "mine"'))
-    record_result(run, tmp_path, "epir evaluate one")
-    assert json.loads(path.read_text())["protocol"] == "sde"
-
-
-def test_a_run_without_its_environment_is_not_recorded(home, tmp_path):
-    from epir.evaluation.store import open_run
-
-    run = replace(open_run(home / "run"), environment={})
-    words = r"environment.json is missing, and with it the versions, .*\n  fix: run the evaluation again with --force"
-    with pytest.raises(RunError, match=words):
-        record_result(run, tmp_path / "results", "epir evaluate one")
-    assert not (tmp_path / "results").exists()
-
-
 PAGE = "# Page\n\n<!-- results: {} -->\noutdated\n<!-- /results -->\n\nend\n"
+MEASURED = {
+    "versions": {"epir": "0.3.0", "commit": "abc", "torch": "2"},
+    "machine": {"processor": "a processor", "cores": 2},
+    "ratios": [
+        {"area": "flow", "name": "dis, 84 px", "value": 0.077, "target": None, "detail": "bump 0.2", "reached": None},
+        {"area": "flow", "name": "speed", "value": 2.0, "target": 1.5, "detail": "", "reached": True},
+    ],
+}
 
 
 def test_blocks_are_filled_and_stay_filled(result):
@@ -315,16 +116,6 @@ def test_the_evaluation_is_in_the_title_or_has_a_column(result):
     assert "| seen | seen in training (leaks) |" in filled and "| run | strict |" in filled
 
 
-MEASURED = {
-    "versions": {"epir": "0.3.0", "commit": "abc", "torch": "2"},
-    "machine": {"processor": "a processor", "cores": 2},
-    "ratios": [
-        {"area": "flow", "name": "dis, 84 px", "value": 0.077, "target": None, "detail": "bump 0.2", "reached": None},
-        {"area": "flow", "name": "speed", "value": 2.0, "target": 1.5, "detail": "", "reached": True},
-    ],
-}
-
-
 def test_a_benchmark_is_recorded_and_shown_by_its_name(result, tmp_path):
     path = record_bench(MEASURED, tmp_path / "bench-flow.json", f"epir bench {tmp_path}/corpus --only flow --json")
     (bench,) = read_results(tmp_path)
@@ -342,22 +133,6 @@ def test_several_benchmarks_share_one_table_in_the_order_asked_for(tmp_path):
     filled = fill_blocks(PAGE.format("bench bench-b bench-a"), read_results(tmp_path))
     assert filled.index("| b | speed | 2.00 | 1.5 |") < filled.index("| a | dis, 84 px | 0.08 | – | bump 0.2 |")
     assert "- b: epir bench b.mp4 --only flow; epir 0.3.0, commit abc" in filled
-
-
-def test_a_benchmark_replaces_nothing_but_a_benchmark(tmp_path):
-    with pytest.raises(OutputError, match=r"is not a \.json file"):
-        record_bench(MEASURED, tmp_path / "results", "epir bench")
-    (tmp_path / "run.json").write_text('{"format": "epir-result/1"}')
-    with pytest.raises(OutputError, match="is not a benchmark of epir"):
-        record_bench(MEASURED, tmp_path / "run.json", "epir bench")
-
-
-def test_a_place_that_cannot_be_is_refused_before_anything_is_measured(monkeypatch, tmp_path):
-    from epir.bench import suite
-
-    monkeypatch.setattr(suite, "measure", lambda *_, **__: pytest.fail("measured"))
-    outcome = CliRunner().invoke(app, ["bench", "--only", "flow", "--record", str(tmp_path / "results")])
-    assert isinstance(outcome.exception, OutputError)
 
 
 def test_what_was_not_recorded_is_not_shown(result):
@@ -443,21 +218,6 @@ def test_a_run_without_epochs_shows_no_best_epoch(result):
     plain = {**result, "epochs": [], "conventions": result["conventions"][:1]}
     assert "| – |" in fill_blocks(PAGE.format("scores sde"), [plain])
     assert "Nothing is recorded yet." in fill_blocks(PAGE.format("conventions sde"), [plain])
-
-
-def test_large_runs_are_recorded_without_predictions(home, monkeypatch):
-    from epir.evaluation.store import open_run
-    from epir.reports import leaderboard
-
-    monkeypatch.setattr(leaderboard, "MOST_ANSWERS", 10)
-    result = leaderboard.result_of(replace(open_run(home / "run")), "epir evaluate one")
-    assert result["predictions"] is None and result["predictions_digest"]
-
-
-def test_every_published_result_says_what_its_predictions_say():
-    for result in read_results(ROOT / "results"):
-        if result["format"] == FORMAT:
-            check(result)
 
 
 def test_the_tables_of_the_pages_are_what_the_results_say():

@@ -66,7 +66,7 @@ def evaluate(
     from epir.cli.console import command_line, show, showing_progress
     from epir.core.config import check_known
     from epir.core.engines import Engine
-    from epir.core.errors import ConfigError
+    from epir.core.errors import ConfigError, EpirError
     from epir.models.registry import parse_models
 
     options.check_names(maps, protocol)  # before torch is imported, so that errors come fast
@@ -113,13 +113,19 @@ def evaluate(
                 table = units_table(run) or table
     scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
     lines = [table.text(), *(f"run: {run.folder}" for run in runs)]
+    refused: EpirError | None = None
     if record is not None:
-        from epir.reports.leaderboard import record_result
+        from epir.reports.record import record_result
 
-        for run, options_of_run in zip(runs, own, strict=True):
-            path, change = record_result(run, record, command_line(context, **options_of_run))
-            lines.append(f"recorded: {path} ({change})")
+        try:
+            for run, options_of_run in zip(runs, own, strict=True):
+                path, change = record_result(run, record, command_line(context, **options_of_run))
+                lines.append(f"recorded: {path} ({change})")
+        except EpirError as error:
+            refused = error  # the scores are shown first
     show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
+    if refused is not None:
+        raise refused
 
 
 def _check_zero_shot(training_options: dict[str, Any], weights: Path | None, model: str | None) -> None:

@@ -108,14 +108,14 @@ def bench(
     from epir.core.table import Column, Row, Table, numbers
 
     if record is not None:
-        from epir.reports.leaderboard import check_bench_file
+        from epir.reports.record import check_bench_file
 
         check_bench_file(record)
     with showing_progress() as progress:
         results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
     measured = suite.summary(results)
     if record is not None:
-        from epir.reports.leaderboard import record_bench
+        from epir.reports.record import record_bench
 
         record_bench(measured, record, command_line(context))
     words = {True: "reached", False: "below", None: ""}

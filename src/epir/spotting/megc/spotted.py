@@ -118,8 +118,13 @@ def open_spotted(
     check_folder(resolved(folder), SPOTTED, force=True, inputs=inputs)
     check_place(resolved(folder) / CONFIG)
     with locked(folder):
-        if force or not (folder / CONFIG).exists():  # a killed --force leaves a folder without settings
+        if force:
             _clear(folder)
+        elif not (folder / CONFIG).exists() and (done := len(list((folder / VIDEOS).glob("[!.]*.json")))):
+            raise RunError(
+                f"{folder} has results of {counted(done, 'video')}, but its {CONFIG} is gone",
+                fix="put that file back, choose another folder with --out, or start over with --force",
+            )
         mark(folder, SPOTTED)
         if not (folder / CONFIG).exists():
             write_toml(settings, folder / CONFIG)
