@@ -1,16 +1,18 @@
 import csv
 import errno
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from epir.core.errors import ConfigError, EpirError, EpirWarning, MachineError, RunError
 from epir.core.output import locked
 from epir.evaluation.experiment import Experiment, read_experiment
-from epir.evaluation.fold import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord, from_json
 from epir.evaluation.store import open_run, open_store
 from epir.models.registry import model_settings
 from epir.training.recipe import training_recipe
@@ -410,3 +412,12 @@ def test_an_edited_table_of_predictions_is_noticed(tmp_path):
         open_run(tmp_path)
     table.unlink()
     assert open_run(tmp_path).folds  # it can be made again
+
+
+def test_the_unfinished_runs_of_the_project_can_be_continued(tmp_path):
+    for folder in (Path(__file__).parents[2] / "results" / "unfinished").glob("*"):
+        copy = shutil.copytree(folder, tmp_path / folder.name)
+        records = [from_json(path.read_text()) for path in (copy / "folds").glob("*.json")]
+        with open_store(copy, read_experiment(copy / "config.toml")) as store:
+            assert records and all(store.has(record.fold, record.seed) for record in records)
+            assert {record.experiment for record in records} == {store.digest}
