@@ -65,7 +65,7 @@ def test_micro_expressions_are_the_clips(copy):
     assert (corpus.tree, corpus.faults) == ("raw", ())
 
 
-def test_the_kind_stands_in_the_sheet_and_a_missing_offset_is_the_apex(copy):
+def test_the_kind_stands_in_the_sheet_and_a_missing_offset_is_the_apex(copy, release):
     videos = by_name(load_long_videos("casme-sq", copy))
     anger = videos["s15/anger1"]
     assert [(one.kind, one.onset, one.apex, one.offset) for one in anger.intervals] == [
@@ -76,6 +76,12 @@ def test_the_kind_stands_in_the_sheet_and_a_missing_offset_is_the_apex(copy):
     assert len(anger.intervals[1]) == 13
     assert (anger.corpus, anger.fps, anger.first, anger.frames) == ("casme-sq", 30.0, 1, 950)
     (note,) = [note for note in load_corpus("casme-sq", copy).notes if "offset" in note]
+    # the same sheet, with a micro-expression whose offset is lost
+    lost = [(*one[:4], 0, *one[5:]) if one[1] == "anger1_10" else one for one in DEFECTS]
+    written(copy / SHEET, release, lost)
+    corpus = load_corpus("casme-sq", copy)
+    assert corpus.clips[0].offset is None and any("gives no offset" in one.problem for one in corpus.faults)
+    assert [each for each in corpus.notes if "offset" in each] == [note]
     assert note == "1 macro-expressions without an offset end at their apex, as in the organisers' ground truth"
 
 

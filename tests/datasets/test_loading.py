@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from epir.core.errors import DatasetError
+from epir.datasets.base import Defect
 from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.loading import SheetFormat, _with_known_share, load_sheet
 
 FORM = SheetFormat(
     corpus="moon",
@@ -44,6 +45,13 @@ def test_a_corpus_is_described_by_names_alone(tmp_path, release):
     assert (clip.extra, clip.frames) == ({"weather": "fine"}, there)
     assert (corpus.sheet, corpus.tree, corpus.defects) == ("v7", "frames", ())
     assert corpus.notes == ("annotations from moon_v7.csv", "frames from deep/down")
+
+
+def test_more_missing_frames_than_any_release_lacks_are_of_this_copy():
+    known = [Defect(f"moon/s1/{n}", "3 frames missing", known=True, kind="missing frames") for n in range(21)]
+    other = Defect("moon/s1/0", "the sheet gives no apex", known=True, kind="no apex")
+    assert _with_known_share([*known, other], 210) == (*known, other)
+    assert [one.known for one in _with_known_share([*known, other], 100)] == [False] * 21 + [True]
 
 
 def test_columns_that_may_be_missing(tmp_path):

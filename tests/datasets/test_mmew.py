@@ -61,6 +61,15 @@ def test_frames_are_counted_anew_only_where_the_folder_lacks_them(tmp_path, rele
     assert corpus.defects == ()
 
 
+@pytest.mark.parametrize("there", [[*range(1, 10), *range(11, 41)], range(11, 41)])
+def test_a_lost_onset_does_not_move_the_clip(tmp_path, release, there):
+    written(tmp_path, release, [row(3, "fear", 1, 10, 18, 38)])
+    release.frames(tmp_path / "Micro_Expression" / "fear" / "S03-05-001", there, "{}.jpg")
+    corpus = load_corpus("mmew", tmp_path)
+    assert [(clip.onset, clip.apex, clip.offset) for clip in corpus.clips] == [(10, 18, 38)]
+    assert corpus.corrected == () and "the onset frame 10 is missing" in corpus.faults[0].problem
+
+
 def test_sixteen_rows_are_put_right_in_a_complete_sheet(tmp_path, release):
     written(tmp_path, release, all_rows())
     corpus = load_corpus("mmew", tmp_path)

@@ -3,6 +3,7 @@ import pytest
 from epir.core.errors import DatasetError
 from epir.datasets.registry import load_corpus
 from epir.datasets.smic import clip_name
+from epir.frames.reader import open_frames
 
 
 def clip_folder(release, folder, first=559740, name="reg_image{:06d}.bmp"):
@@ -18,6 +19,16 @@ def test_labels_and_frames_come_from_the_folders(tmp_path, release):
     assert (clip.onset, clip.apex, clip.offset, clip.fps) == (559740, None, 559751, 100.0)
     assert (clip.emotion, clip.frames) == ("negative", there)
     assert (corpus.sheet, corpus.tree, corpus.defects) == ("hs", "cropped", ())
+
+
+def test_the_copy_of_a_picture_is_told_and_not_read(tmp_path, release):
+    there = clip_folder(release, tmp_path / "SMIC_all_cropped/HS/s1/micro/negative/s1_ne_01")
+    (there / "reg_image559745 (1).bmp").touch()
+    corpus = load_corpus("smic", tmp_path)
+    assert (corpus.clips[0].onset, corpus.clips[0].offset) == (559740, 559751)
+    assert [one.problem for one in corpus.faults] == ["reg_image559745 (1).bmp is a copy and is not read: remove it"]
+    with open_frames(there) as frames:
+        assert frames.numbers == tuple(range(559740, 559752))
 
 
 @pytest.mark.parametrize("root", ["", "SMIC_all_raw", "SMIC_all_raw/HS"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from epir.core.errors import EpirError, ProtocolError, RunError
+from epir.core.errors import EpirError, EpirWarning, ProtocolError, RunError
 from epir.evaluation.comparison import compare_all
 from epir.evaluation.conventions import convention_rows
 from epir.evaluation.imported import import_predictions
@@ -87,6 +87,15 @@ def test_people_are_those_of_the_map_sets(finished, rows, write, tmp_path):
     assert run.scores["people"] == 2 and {clip.person for clip in run.predictions} == {"P0", "P1"}
     with pytest.raises(RunError, match=r"casme2/00/clip_0 is of 'P0' in one and of 'casme2/00'.*\n  fix: .*person"):
         compare_all([run, imported(table, tmp_path, out=tmp_path / "plain")])
+
+
+def test_scores_that_contradict_the_prediction_are_told(rows, write, tmp_path):
+    swapped = {"negative": "positive", "positive": "negative", "surprise": "surprise"}
+    mixed = [{**row, **{name: row[other] for name, other in swapped.items()}} for row in rows]
+    with pytest.warns(
+        EpirWarning, match=rf"of {len(rows)} predictions differ from the class .* first in line \d+: check"
+    ):
+        imported(write(mixed), tmp_path)
 
 
 def test_folds_are_kept_where_they_are_known(rows, write, tmp_path):

@@ -104,17 +104,22 @@ def test_the_temperature_is_written_and_the_weights_stay(model, others):
     (note,) = temperature_note(model, gather([load_maps(others)], "sde"))
     assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
-    assert "On maps of 15 real people (synthetic: 120 clips) that training has not seen" in new
+    assert "On maps of 15 drawn people (synthetic: 120 clips) that training has not seen" in new
     assert (
         f"UF1 is {calibration.uf1:.4f} (" in new and f"{calibration.temperature:g}, was fitted on these people" in new
     )
     assert "| best score | answers | right (strict) |" in new
-    assert new.partition("## On real people")[0] == card.partition("## Scores")[0]
+    assert new.partition("## On other people")[0] == card.partition("## Scores")[0]
     assert new.partition("\n## Limits")[2] == card.partition("\n## Limits")[2]
     again = calibrate_on_real_people(model, [others], protocol="sde")
     assert again.temperature == calibration.temperature == again.temperature_before
     headings = re.findall("^## .*", (model / "README.md").read_text(), re.M)
-    assert len(headings) == len(set(headings)) and headings[1:4] == ["## On real people", "## Scores", "## Calibration"]
+    assert len(headings) == len(set(headings)) and headings[1:4] == [
+        "## On other people",
+        "## Scores",
+        "## Calibration",
+    ]
+    assert quotable(after) == []  # the page would call them real people
 
 
 def test_a_dry_run_changes_nothing(model, others):

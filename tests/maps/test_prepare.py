@@ -9,6 +9,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import openpyxl
 import pytest
 
 from epir.core.errors import ConfigError, DatasetError, EpirWarning, FaceNotFound, FrameError, MissingExtra
@@ -513,3 +514,20 @@ def test_annotations_that_cannot_be_meant_are_left_out_in_the_words_of_check(tmp
     ]
     with pytest.raises(DatasetError, match=r"4 of 6 clips could not be prepared; manifest/s1/onset: the onset is"):
         prepare("manifest", path, tmp_path / "others", workers=1, detector="none", strict=True)
+
+
+def test_what_a_sheet_lacks_is_noted(tmp_path, face_clips):
+    (clip,) = face_clips(1, 1)
+    book = openpyxl.Workbook()
+    header = ("Subject", "Filename", None, "OnsetFrame", "ApexFrame", "OffsetFrame", None, "Action Units")
+    book.active.append([*header, "Estimated Emotion"])
+    book.active.append(["01", "EP01_01", None, "/", 6, 9, None, 4, "hapiness"])
+    (tmp_path / "c").mkdir()
+    book.save(tmp_path / "c" / "CASME2-coding-20140508.xlsx")
+    there = tmp_path / "c" / "Cropped" / "sub01" / "EP01_01"
+    there.mkdir(parents=True)
+    for picture in clip.frames.iterdir():
+        shutil.copy(picture, there / picture.name)
+    maps = prepare("casme2", tmp_path / "c", tmp_path / "maps", workers=1, detector="none")
+    notes = maps.clips[0].extra["notes"]
+    assert "the sheet gives no onset" in notes and "the emotion 'hapiness' is not one of" in notes

@@ -78,7 +78,8 @@ def _show(result: "Survey") -> None:
     corrected = [f"{fix.clip}  {fix.field} {fix.old} -> {fix.new}: {fix.reason}" for fix in corpus.corrected]
     _show_list("corrected", corrected)
     _show_list("known in every copy of the release", _grouped(defect for defect in corpus.defects if defect.known))
-    _show_list("[red]missing or wrong[/red]", [*result.departures, *_grouped(corpus.faults)])
+    _show_list("[red]missing or wrong[/red]", _grouped(corpus.faults))
+    _show_list("[red]other counts than in a complete copy[/red]", result.departures)
     stdout.print("\n[green]all is well[/green]" if result.is_clean else f"\n[red]{_summary(result)}[/red]")
 
 

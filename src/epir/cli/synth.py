@@ -113,7 +113,9 @@ def _write_maps(out: Path, chosen: dict[str, Any], changes: list[str], run: dict
     settings = MapSettings(count, recipes, **{**chosen, "shares": read_shares(chosen.get("shares"))})
     done = write_maps(out, override(settings, changes), **run)
     persons = len({clip.person for clip in done.clips})
-    line = f"{counted(len(done), 'map')} of {people(persons)} in {out}; next: epir train {out} --protocol sde"
+    line = (
+        f"{counted(len(done), 'map')} of {people(persons)} in {out}; next: epir train {out} --protocol sde --out model"
+    )
     return {"folder": str(out), "maps": len(done), "size": done.size, "people": persons}, line
 
 

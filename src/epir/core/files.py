@@ -10,12 +10,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
 import tokenize
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,6 +26,7 @@ from epir.core.errors import FAULTS, EpirError, machine_fault
 if TYPE_CHECKING:
     import numpy as np
 
+COPY = re.compile(r"(.*\S) ?\(\d+\)")  # without the ending
 PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".avif", ".heic", ".heif")
 VIDEO_ENDINGS = (  # the usual ones first; the reader also tries files with other endings
     ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg",
@@ -98,6 +100,17 @@ def utf8_name(path: Path) -> Iterator[str]:
             yield f"/dev/fd/{file.fileno()}"
     else:
         yield str(path)
+
+
+def is_copy(name: str, names: Container[str]) -> bool:
+    """Whether a file is the copy that a browser or a file manager makes of another one of these names.
+
+    >>> is_copy("img46 (1).jpg", {"img46.jpg"}), is_copy("img (46).jpg", {"img (45).jpg"})
+    (True, False)
+    """
+    stem, ending = os.path.splitext(name)
+    match = COPY.fullmatch(stem) if stem.endswith(")") else None
+    return match is not None and match[1] + ending in names
 
 
 def hidden_name(path: Path, purpose: str) -> str:

@@ -27,7 +27,7 @@ FRAMES = ("onset", "apex", "offset")
 NO_FRAMES = ("no folder", "no frames")  # this copy lacks the clip
 REFUSED = ("listed twice", "empty cell", "two people")  # must be corrected before any clip can be prepared
 UNUSABLE = ("no number", "order")  # the clip is left out: its key frames are unknown
-NOTED = ("units",)  # the clip is prepared, with a note
+NOTED = ("units", "emotion", "no onset", "no offset")  # the clip is prepared, with a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,9 @@ def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "
         return [("no folder", absent)]
     written = written or str(place)
     if place.is_dir():
-        return list(frame_problems(clip, disk.listing(place).frames))
+        listing = disk.listing(place)
+        copies = [("copied picture", f"{name} is a copy and is not read: remove it") for name in listing.copies[:1]]
+        return [*copies, *frame_problems(clip, listing.frames)]
     if not place.exists():
         return [("no folder", f"there is no folder or video {written}")]
     if place.suffix.casefold() in PICTURE_ENDINGS:

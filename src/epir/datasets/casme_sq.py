@@ -56,11 +56,12 @@ def video(path: Path) -> tuple[int, str] | None:
 
 def events(disk: Tree, sheet: Sheet) -> Events:
     """The rows with the subject numbers of the folders, video names, and an offset for each movement."""
-    open_ended = [row for row in sheet.rows if _end(row) is None]
-    note = (
-        f"{len(open_ended)} macro-expressions without an offset end at their apex, as in the organisers' ground truth"
+    rows = [_event(row, sheet) for row in sheet.rows]
+    ended = sum(
+        _end(row) is None and event.cells["kind"] == "macro" for row, event in zip(sheet.rows, rows, strict=True)
     )
-    return [_event(row, sheet) for row in sheet.rows], (note,) if open_ended else ()
+    note = f"{ended} macro-expressions without an offset end at their apex, as in the organisers' ground truth"
+    return rows, (note,) if ended else ()
 
 
 def _event(row: SheetRow, sheet: Sheet) -> SheetRow:
@@ -76,8 +77,10 @@ def _event(row: SheetRow, sheet: Sheet) -> SheetRow:
             f"{sheet.path}, row {row.number}: there is no video {name!r}",
             fix=f"use one of: {', '.join(VIDEO_NAMES.values())}, then _ and a number",
         )
-    changed = {"subject": f"s{SUBJECTS[number - 1]}", "video": name, "kind": expression_kind(row, sheet)}
-    return replace(row, cells={**row.cells, **changed, "offset": _end(row) or row.cells["apex"]})
+    kind = expression_kind(row, sheet)
+    end = row.cells["apex"] if kind == "macro" and _end(row) is None else row.cells["offset"]
+    changed = {"subject": f"s{SUBJECTS[number - 1]}", "video": name, "kind": kind, "offset": end}
+    return replace(row, cells={**row.cells, **changed})
 
 
 def _end(row: SheetRow) -> str | None:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from epir.core.errors import DatasetError
-from epir.core.files import VIDEO_ENDINGS
+from epir.core.files import VIDEO_ENDINGS, is_copy
 from epir.datasets.spelling import frame_of_file, is_archive, is_video, subject_number
 
 DEEPEST = 5  # levels below the root down to which the folder that holds the subjects is searched
@@ -26,6 +26,7 @@ class Listing:
     folders: dict[str, Path]  # by name, sorted
     frames: tuple[int, ...]  # frame numbers, sorted
     files: tuple[str, ...]  # names of all other files, sorted
+    copies: tuple[str, ...] = ()  # of pictures beside them, as `a46 (1).jpg`: they are not read
 
     @property
     def videos(self) -> list[str]:
@@ -112,7 +113,7 @@ def _examples(names: Sequence[str], most: int = 2) -> str:
 
 
 def _scan(folder: Path) -> Listing:
-    folders, frames, files = {}, [], []
+    folders, pictures, files = {}, dict[str, int](), []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -120,7 +121,7 @@ def _scan(folder: Path) -> Listing:
                     continue
                 number = frame_of_file(entry.name)
                 if number is not None:
-                    frames.append(number)
+                    pictures[entry.name] = number
                 elif entry.is_dir():
                     folders[entry.name] = folder / entry.name
                 else:
@@ -130,7 +131,9 @@ def _scan(folder: Path) -> Listing:
             f"the folder {folder} cannot be listed: {error.strerror}",
             fix="give yourself permission to read it, or check the disk",
         ) from None
-    return Listing(dict(sorted(folders.items())), tuple(sorted(frames)), tuple(sorted(files)))
+    copies = {name for name in pictures if is_copy(name, pictures)}
+    frames = sorted(number for name, number in pictures.items() if name not in copies)
+    return Listing(dict(sorted(folders.items())), tuple(frames), tuple(sorted(files)), tuple(sorted(copies)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
 from epir.datasets.spelling import is_video, plain, subject_number, synonyms, whole
 
 TRIMMED = "the folder of the clip is trimmed: its frames are numbered from its first one"
+KNOWN_SHARE, FEW_MISSING = 0.15, 20  # of the clips, and clips: releases with missing frames miss some in a tenth
 
 
 def version_in_name(clips: Sequence[Clip], sheet: Sheet) -> str:
@@ -145,14 +146,23 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         sheet=form.version(clips, content),
         clips=tuple(clip for clip, row in zip(clips, rows, strict=True) if row.kind == "micro"),
         corrected=tuple(corrected),
-        defects=tuple(wrong),
+        defects=_with_known_share(wrong, len(clips)),
         tree=matches.kind,
         notes=(*_notes(form, disk, path, others, matches), *remarks),
         layout=""
         if matches.folders
-        else f"frames are expected as {form.layouts.example}; found instead: {disk.contents()}",
+        else f"frames are expected as {form.layouts.example}; found instead: {disk.contents()}; the first clip of "
+        f"{path.name} is {_key(form, rows[0])}",
         videos=tuple(videos),
     )
+
+
+def _with_known_share(found: Sequence[Defect], clips: int) -> tuple[Defect, ...]:
+    """The defects; missing frames of more clips than in any release are not known, but lost in this copy."""
+    known = sum(one.known and one.kind == "missing frames" for one in found)
+    if known <= max(FEW_MISSING, KNOWN_SHARE * clips):
+        return tuple(found)
+    return tuple(replace(one, known=False) if one.kind == "missing frames" else one for one in found)
 
 
 def _corrected_rows(
@@ -214,6 +224,10 @@ def _fitting(form: SheetFormat, row: CorrectedRow, frames: Sequence[int]) -> Cor
 def _renumbered(clip: Clip, frames: Sequence[int]) -> tuple[Clip, tuple[Correction, ...]]:
     """The clip with the frame numbers of its trimmed folder, if the folder does not hold the sheet's numbers."""
     if not frames or clip.onset is None or clip.onset in frames:
+        return clip, ()
+    others = {number for number in (clip.apex, clip.offset) if number is not None}
+    is_as_long = clip.offset is not None and frames[-1] - frames[0] == clip.offset - clip.onset
+    if others & set(frames) and not is_as_long:  # only the picture of the onset is missing
         return clip, ()
     by = frames[0] - clip.onset
     moved = {name: number + by for name in FRAMES if (number := getattr(clip, name)) is not None}

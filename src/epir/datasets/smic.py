@@ -14,7 +14,7 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
+from epir.datasets.base import Corpus, Defect, Problem, defects, place_problems
 from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
 from epir.datasets.loading import Events, SheetFormat, load_sheet
 from epir.datasets.sheet import Sheet, SheetRow
@@ -193,7 +193,7 @@ def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list
         fps=RATES[part],
         frames=folder,
     )
-    problems = list(frame_problems(clip, frames))
+    problems = place_problems(clip, disk)
     if clip.emotion != word:
         problems.append(("emotion", f"it lies under {above!r}, but its name says {word!r}"))
     if named != subject:

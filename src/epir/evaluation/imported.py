@@ -5,12 +5,13 @@ and optionally `fold`. It does not show whether the epoch was chosen on the held
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from epir import __version__
-from epir.core.errors import ProtocolError, RunError
+from epir.core.errors import EpirWarning, ProtocolError, RunError
 from epir.core.files import file_digest, read_rows
 from epir.core.output import RUN, check_folder, resolved
 from epir.core.records import Clip
@@ -78,6 +79,7 @@ def import_predictions(
 
 def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequence[str]) -> list[ClipRecord]:
     clips: dict[str, ClipRecord] = {}
+    contradicted = []
     for line, row in enumerate(rows, start=2):
         place = f"{table}, line {line}"
         scores = _scores(place, row, classes)
@@ -88,6 +90,8 @@ def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequenc
                 problem = f"the {what} {label!r} is not a class" if label else f"the clip has no {what}"
                 raise ProtocolError(f"{place}: {problem}", fix=f"use one of: {', '.join(classes)}")
         scores = scores or tuple(float(label == prediction) for label in classes)
+        if scores[classes.index(prediction)] < max(scores):
+            contradicted.append(line)
         corpus, subject, title = (row[column].strip() for column in COLUMNS[:3])
         if not (corpus and subject and title):
             raise RunError(f"{place}: the clip has no corpus, subject or name", fix="fill in every row")
@@ -96,6 +100,13 @@ def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequenc
         if clip.key in clips:
             raise RunError(f"{place}: the clip {clip.key} occurs twice", fix="keep one row per clip")
         clips[clip.key] = clip
+    if contradicted:
+        warnings.warn(
+            f"{table}: {len(contradicted)} of {counted(len(clips), 'prediction')} differ from the class with the "
+            f"highest score, first in line {contradicted[0]}: check the order of the score columns",
+            EpirWarning,
+            stacklevel=3,
+        )
     return list(clips.values())
 
 

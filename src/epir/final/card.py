@@ -9,7 +9,7 @@ from epir.core.words import counted
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
 REAL_PEOPLE = "real_people"  # key in the notes of a model folder that `epir calibrate` wrote
-REAL_HEADING = "## On real people\n"
+REAL_HEADING, OTHER_HEADING = "## On real people\n", "## On other people\n"
 START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
 
 
@@ -108,14 +108,16 @@ held-out clips get an answer, and {_share(calibration["right"])} of these answer
 def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
     """Return the section on the real people of `epir calibrate`: scores, temperature, accuracy by best score."""
     synthetic = set(notes["data"]["corpora"]) == {"synthetic"}
+    drawn = real["corpora"].get("synthetic", 0)
+    kind = "real people" if not drawn else "people, some of them drawn" if len(real["corpora"]) > 1 else "drawn people"
     low, high = real["uf1_interval"]
     rows = "\n".join(
         f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
         for each in real["reliability"]
     )
     corpora = ", ".join(f"{name}: {counted(count, 'clip')}" for name, count in real["corpora"].items())
-    return f"""{REAL_HEADING}
-On maps of {real["people"]} real people ({corpora}) that training has not seen\
+    return f"""{OTHER_HEADING if drawn else REAL_HEADING}
+On maps of {real["people"]} {kind} ({corpora}) that training has not seen\
 {" (it saw synthetic faces only)" if synthetic else ""}, UF1 is {real["uf1"]:.4f} ({low:.3f} to {high:.3f}, strict, \
 protocol `{real["protocol"]}`), and {_share(real["right"])} of all answers are right. The temperature, \
 {real["temperature"]:g}, was fitted on these people. Expected calibration error: {_number(real["error_before"])} with \
@@ -148,7 +150,7 @@ def replace_calibration(card: str, notes: Mapping[str, Any]) -> str:
     """Rewrite what a card says of calibration and real people; keep everything else, including what a person wrote."""
     if "calibration" not in notes:
         return card
-    card = re.sub(rf"{REAL_HEADING}.*?(?=^## |\Z)", "", card, count=1, flags=re.S | re.M)
+    card = re.sub(rf"(?:{REAL_HEADING}|{OTHER_HEADING}).*?(?=^## |\Z)", "", card, count=1, flags=re.S | re.M)
     if real := notes.get(REAL_PEOPLE):
         card = re.sub(r"(?=^## Scores\n)", lambda _: _real_people(real, notes), card, count=1, flags=re.M)
     return re.sub(r"## Calibration\n.*?(?=\n## |\Z)", lambda _: _calibration(notes), card, count=1, flags=re.S)

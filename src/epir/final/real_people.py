@@ -153,9 +153,10 @@ def reliability(scores: np.ndarray, truth: np.ndarray) -> tuple[Bin, ...]:
 
 def quotable(notes: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the bins with enough answers on real people, from the notes of a model folder."""
-    return [
-        dict(values) for values in (notes.get(REAL_PEOPLE) or {}).get("reliability", ()) if values["clips"] >= FEWEST
-    ]
+    record = notes.get(REAL_PEOPLE) or {}
+    if "synthetic" in record.get("corpora", ()):
+        return []
+    return [dict(values) for values in record.get("reliability", ()) if values["clips"] >= FEWEST]
 
 
 def _groups(clips: EvaluationSet) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from epir.core.errors import FrameError
-from epir.core.files import PICTURE_ENDINGS
+from epir.core.files import PICTURE_ENDINGS, is_copy
 from epir.core.words import missing_frames
 from epir.frames.picture import picture_size, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, check_same_size, missing_frame, unreadable
@@ -100,11 +100,13 @@ class FolderFrames(Frames):
 
 
 def numbered_pictures(folder: Path) -> dict[int, list[Path]]:
-    """The pictures of a folder by number; hidden files and names without an integer are ignored."""
+    """The pictures of a folder by number; hidden files, copies and names without an integer are ignored."""
     files: dict[int, list[Path]] = {}
-    for file in folder.iterdir():
+    there = {file.name: file for file in folder.iterdir()}
+    for file in there.values():
         match = LAST_INTEGER.search(file.stem)
-        if match and file.suffix.lower() in PICTURE_ENDINGS and not file.name.startswith("."):
+        is_picture = file.suffix.lower() in PICTURE_ENDINGS and not file.name.startswith(".")
+        if match and is_picture and not is_copy(file.name, there):
             files.setdefault(int(match[1]), []).append(file)
     return files
 

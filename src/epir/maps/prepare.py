@@ -164,9 +164,12 @@ def as_corpus(corpus: str | Corpus | Sequence[Clip], root: str | Path | None, op
         twice = next(key for key in keys if keys.count(key) > 1)
         raise DatasetError(f"the clip {twice} is listed twice", fix="give each clip of a subject its own name")
     check_labels(corpus.clips)
-    noted = {defect.clip: defect.problem for defect in corpus.faults if defect.kind in NOTED}
+    noted: dict[str, list[str]] = {}
+    for defect in corpus.faults:
+        if defect.kind in NOTED:
+            noted.setdefault(defect.clip, []).append(defect.problem)
     clips = (
-        replace(clip, extra={**clip.extra, "notes": noted[clip.key]}) if clip.key in noted else clip
+        replace(clip, extra={**clip.extra, "notes": "; ".join(noted[clip.key])}) if clip.key in noted else clip
         for clip in corpus.clips
     )
     return replace(corpus, clips=tuple(clips))
