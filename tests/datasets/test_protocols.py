@@ -318,6 +318,14 @@ def test_a_protocol_may_name_more_corpora_than_there_are_maps_of(write):
         get_protocol(name).check_names(names(("casme", "a"), ("samn", "b")))
 
 
+def test_a_word_that_is_left_out_has_no_class_wherever_else_it_stands(write):
+    words = '[words]\na = ["fear"]\nb = ["smile"]\n[words.samm]\na = ["*"]\n'
+    text = f'classes = ["a", "b"]\n{words}[leave_out]\nwords = ["b", "fear", "odd"]\n'
+    protocol = get_protocol(write(text))
+    labels = [protocol.label(Clip("samm", "s1", "c1", word)) for word in ("b", "fear", "odd", "anger", "smile")]
+    assert labels == [None, None, None, "a", "b"]
+
+
 def test_a_misspelt_word_to_leave_out_is_refused(write):
     protocol = get_protocol(write('classes = ["a", "b"]\n[leave_out]\nwords = ["uncleer", "sadness", "odd"]\n'))
     words = (

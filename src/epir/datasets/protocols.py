@@ -95,13 +95,13 @@ class Protocol:
         if _has_no_class(clip) or self._leaves_out(clip):
             return None
         words = synonyms(clip.emotion)
+        if words & self.left_out_words:
+            return None
         table = self.maps.get(clip.corpus, {})
         for known in (table, self.words, {name.casefold(): name for name in self.classes}):
             for word in words:
                 if word in known:
                     return known[word]
-        if words & self.left_out_words:
-            return None
         for known in (table, self.words):
             if ANY_WORD in known and clip.emotion.strip():
                 return known[ANY_WORD]
