@@ -104,7 +104,7 @@ def test_the_temperature_is_written_and_the_weights_stay(model, others):
     (note,) = temperature_note(model, gather([load_maps(others)], "sde"))
     assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
-    assert "On maps of 15 drawn people (synthetic: 120 clips) that training has not seen" in new
+    assert "On maps of 15 synthetic people (synthetic: 120 clips) that training has not seen" in new
     assert (
         f"UF1 is {calibration.uf1:.4f} (" in new and f"{calibration.temperature:g}, was fitted on these people" in new
     )

@@ -106,17 +106,19 @@ held-out clips get an answer, and {_share(calibration["right"])} of these answer
 
 
 def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
-    """Return the section on the real people of `epir calibrate`: scores, temperature, accuracy by best score."""
+    """Return the section on the people of `epir calibrate`: scores, temperature, accuracy by best score."""
     synthetic = set(notes["data"]["corpora"]) == {"synthetic"}
-    drawn = real["corpora"].get("synthetic", 0)
-    kind = "real people" if not drawn else "people, some of them drawn" if len(real["corpora"]) > 1 else "drawn people"
+    heading, kind = REAL_HEADING, "real people"
+    if "synthetic" in real["corpora"]:
+        heading = OTHER_HEADING
+        kind = "synthetic people" if len(real["corpora"]) == 1 else "people, some of them synthetic"
     low, high = real["uf1_interval"]
     rows = "\n".join(
         f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
         for each in real["reliability"]
     )
     corpora = ", ".join(f"{name}: {counted(count, 'clip')}" for name, count in real["corpora"].items())
-    return f"""{OTHER_HEADING if drawn else REAL_HEADING}
+    return f"""{heading}
 On maps of {real["people"]} {kind} ({corpora}) that training has not seen\
 {" (it saw synthetic faces only)" if synthetic else ""}, UF1 is {real["uf1"]:.4f} ({low:.3f} to {high:.3f}, strict, \
 protocol `{real["protocol"]}`), and {_share(real["right"])} of all answers are right. The temperature, \
